@@ -1,0 +1,21 @@
+# `cmake --install`: the library with oneDNN beside it, the headers, the program, and a CMake package.
+
+include(CMakePackageConfigHelpers)
+set(thalweg_package_dir "${CMAKE_INSTALL_LIBDIR}/cmake/thalweg")
+
+install(TARGETS thalweg EXPORT thalwegTargets)
+if(TARGET thalweg-cli)
+  install(TARGETS thalweg-cli)
+endif()
+file(REAL_PATH "${OneDNN_LIBRARY}" onednn_library_file)
+install(FILES "${onednn_library_file}" DESTINATION "${CMAKE_INSTALL_LIBDIR}")
+if(EXISTS "${PROJECT_SOURCE_DIR}/include")
+  install(DIRECTORY "${PROJECT_SOURCE_DIR}/include/" DESTINATION "${CMAKE_INSTALL_INCLUDEDIR}")
+endif()
+
+install(EXPORT thalwegTargets NAMESPACE thalweg:: DESTINATION "${thalweg_package_dir}")
+configure_package_config_file("${PROJECT_SOURCE_DIR}/cmake/thalwegConfig.cmake.in" "${PROJECT_BINARY_DIR}/thalwegConfig.cmake"
+                              INSTALL_DESTINATION "${thalweg_package_dir}")
+write_basic_package_version_file("${PROJECT_BINARY_DIR}/thalwegConfigVersion.cmake" COMPATIBILITY SameMinorVersion)
+install(FILES "${PROJECT_BINARY_DIR}/thalwegConfig.cmake" "${PROJECT_BINARY_DIR}/thalwegConfigVersion.cmake"
+        DESTINATION "${thalweg_package_dir}")

@@ -1,0 +1,40 @@
+# libthalweg: every src/**/*.cc but the command-line program, in one shared library.
+
+file(GLOB_RECURSE thalweg_sources CONFIGURE_DEPENDS "${PROJECT_SOURCE_DIR}/src/*.cc")
+set(thalweg_simd_sources ${thalweg_sources})
+list(FILTER thalweg_simd_sources INCLUDE REGEX "/src/runtime/kernels/simd/[^/]*\\.cc$")
+list(FILTER thalweg_sources EXCLUDE REGEX "/src/(cli|runtime/kernels/simd)/")
+
+add_library(thalweg SHARED ${thalweg_sources})
+add_library(thalweg::thalweg ALIAS thalweg)
+target_compile_features(thalweg PUBLIC cxx_std_20)
+target_include_directories(thalweg PUBLIC "$<BUILD_INTERFACE:${PROJECT_SOURCE_DIR}/include>"
+                                          "$<INSTALL_INTERFACE:${CMAKE_INSTALL_INCLUDEDIR}>")
+target_link_libraries(thalweg PRIVATE "$<BUILD_INTERFACE:thalweg_private>")
+set_target_properties(
+  thalweg
+  PROPERTIES VERSION "${PROJECT_VERSION}"
+             SOVERSION "${PROJECT_VERSION_MAJOR}.${PROJECT_VERSION_MINOR}"
+             LINKER_LANGUAGE CXX
+             INSTALL_RPATH "$ORIGIN")
+
+# Sources in src/runtime/kernels/simd are compiled once per instruction set, each time into the namespace TW_SIMD_NS;
+# the runtime picks one by CPU. The order matters: of an inline function that several objects hold, the linker keeps the
+# first, which must be the one that runs on every CPU (tests/tools/check_simd_symbols.py looks after the rest).
+function(thalweg_add_simd isa)
+  if(NOT thalweg_simd_sources)
+    return()
+  endif()
+  set(target "thalweg_simd_${isa}")
+  add_library(${target} OBJECT ${thalweg_simd_sources})
+  target_include_directories(${target} PRIVATE "${PROJECT_SOURCE_DIR}/include")
+  target_link_libraries(${target} PRIVATE thalweg_private)
+  target_compile_definitions(${target} PRIVATE "TW_SIMD_NS=${isa}")
+  target_compile_options(${target} PRIVATE ${thalweg_simd_optimisation} -fno-math-errno -fno-trapping-math
+                                           -ffp-contract=fast ${ARGN})
+  target_sources(thalweg PRIVATE "$<TARGET_OBJECTS:${target}>")
+endfunction()
+
+thalweg_add_simd(baseline)
+thalweg_add_simd(avx2 -mavx2 -mfma -mf16c -mbmi2)
+thalweg_add_simd(avx512 -march=skylake-avx512 -mprefer-vector-width=512)

