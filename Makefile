@@ -1,0 +1,68 @@
+# Every task of this repository. `make` alone lists them.
+
+SHELL := /bin/bash
+JOBS ?= $(shell nproc)
+# The benchmark cases to run (all when empty), as in: make bench CASES="train_ncf_b2048".
+CASES ?=
+# Arguments of the demo program.
+DEMO_ARGS ?=
+export THALWEG_DEPS ?= $(HOME)/.cache/thalweg
+
+.DEFAULT_GOAL := help
+.PHONY: help setup build test test-asan test-tsan test-long lint tidy format bench demo install clean
+
+help: ## list the targets
+	@sed -n 's/^\([a-z-]*\):[^#]*## \(.*\)/  make \1\t\2/p' $(MAKEFILE_LIST) | expand -t 22
+
+setup: ## install what the build needs (Debian 12)
+	@scripts/setup
+
+build: build-release ## build everything into build/release
+
+build-%: setup
+	@cmake --preset $* $(if $(CI),,--log-level=WARNING)
+	@cmake --build --preset $* --parallel $(JOBS)
+
+test: ## check and test everything quick enough for every change
+	@scripts/setup
+	@scripts/setup-data
+	@scripts/lint
+	@$(MAKE) --no-print-directory build-release
+	@ctest --preset release --parallel $(JOBS)
+
+test-asan: build-asan ## the tests under the address and undefined-behaviour sanitizers
+	@scripts/setup-data
+	@ctest --preset asan --parallel $(JOBS)
+
+test-tsan: build-tsan ## the tests under the thread sanitizer
+	@scripts/setup-data
+	@ctest --preset tsan --parallel $(JOBS)
+
+test-long: build-release ## the tests that take many minutes
+	@scripts/setup-data
+	@ctest --preset long --parallel 1
+
+lint: ## format, include directions, paths in documents, file hygiene
+	@scripts/lint
+
+tidy: setup ## clang-tidy over src (slow); FILTER=regex narrows it
+	@cmake --preset release --log-level=WARNING
+	@scripts/tidy $(FILTER)
+
+format: ## format the C++ sources
+	@scripts/format
+
+bench: build-release ## compare with PyTorch; CASES="a b" runs some
+	@scripts/setup-bench
+	@THALWEG_BENCH_BIN=$(CURDIR)/build/release/bin/thalweg_bench \
+	  "$(THALWEG_DEPS)/bench-venv/bin/python" bench/run.py $(CASES)
+
+demo: build-release ## train a small network on handwritten digits
+	@scripts/setup-data
+	@build/release/bin/examples/mnist_demo $(DEMO_ARGS)
+
+install: build-release ## install into PREFIX (default /usr/local)
+	@cmake --install build/release --prefix "$(or $(PREFIX),/usr/local)"
+
+clean: ## remove build/
+	@rm -rf build
