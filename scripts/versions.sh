@@ -14,6 +14,7 @@ MNIST_SHA256=8f87f2d0d9133e6c9f7012d6d26bb05409e7e870a1de21d1a600b8d400cc07ed
 
 # package=version, or package=version=command where any copy of that command serves, not only Debian's.
 APT_BUILD=(
+  ca-certificates=20250419~deb12u2
   g++=4:12.2.0-3
   cmake=3.25.1-1
   ninja-build=1.11.1-2~deb12u1
