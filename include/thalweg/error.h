@@ -26,7 +26,8 @@ template <typename... Parts>
 }  // namespace thalweg
 
 /// Throws thalweg::Error made of the remaining arguments unless `condition` holds. Active in every build type.
-#define TW_REQUIRE(condition, ...)                          \
-  do {                                                      \
-    if (!(condition)) [[unlikely]] ::thalweg::raise(__VA_ARGS__); \
+#define TW_REQUIRE(condition, ...)   \
+  do {                               \
+    if (!(condition)) [[unlikely]]   \
+      ::thalweg::raise(__VA_ARGS__); \
   } while (false)

@@ -83,16 +83,28 @@ struct F16 {
 
 /// Maps a C++ type to its DType: dtype_of<float> == DType::kF32.
 template <typename T>
-inline constexpr DType dtype_of = [] { static_assert(sizeof(T) == 0, "no DType for this type"); return DType::kF32; }();
-template <> inline constexpr DType dtype_of<float> = DType::kF32;
-template <> inline constexpr DType dtype_of<double> = DType::kF64;
-template <> inline constexpr DType dtype_of<BF16> = DType::kBF16;
-template <> inline constexpr DType dtype_of<F16> = DType::kF16;
-template <> inline constexpr DType dtype_of<int8_t> = DType::kI8;
-template <> inline constexpr DType dtype_of<uint8_t> = DType::kU8;
-template <> inline constexpr DType dtype_of<int32_t> = DType::kI32;
-template <> inline constexpr DType dtype_of<int64_t> = DType::kI64;
-template <> inline constexpr DType dtype_of<bool> = DType::kBool;
+inline constexpr DType dtype_of = [] {
+  static_assert(sizeof(T) == 0, "no DType for this type");
+  return DType::kF32;
+}();
+template <>
+inline constexpr DType dtype_of<float> = DType::kF32;
+template <>
+inline constexpr DType dtype_of<double> = DType::kF64;
+template <>
+inline constexpr DType dtype_of<BF16> = DType::kBF16;
+template <>
+inline constexpr DType dtype_of<F16> = DType::kF16;
+template <>
+inline constexpr DType dtype_of<int8_t> = DType::kI8;
+template <>
+inline constexpr DType dtype_of<uint8_t> = DType::kU8;
+template <>
+inline constexpr DType dtype_of<int32_t> = DType::kI32;
+template <>
+inline constexpr DType dtype_of<int64_t> = DType::kI64;
+template <>
+inline constexpr DType dtype_of<bool> = DType::kBool;
 
 /// A dense row-major array. Copies share the storage (reference-counted); `clone` makes a deep copy.
 /// Storage is aligned to 64 bytes unless it was borrowed. Not synchronised: concurrent writers are the caller's care.
@@ -110,7 +122,9 @@ class Tensor {
   template <typename T>
   static Tensor from(Shape shape, const std::vector<T>& values);
   template <typename T>
-  static Tensor scalar(T value) { return full<T>(Shape{}, value); }
+  static Tensor scalar(T value) {
+    return full<T>(Shape{}, value);
+  }
   /// Views memory owned by somebody else; `keep_alive` is held as long as any copy of the tensor lives.
   static Tensor borrow(DType dtype, Shape shape, void* data, std::shared_ptr<void> keep_alive);
 
@@ -157,8 +171,8 @@ Tensor Tensor::full(Shape shape, T value) {
 template <typename T>
 Tensor Tensor::from(Shape shape, const std::vector<T>& values) {
   Tensor result(dtype_of<T>, std::move(shape));
-  TW_REQUIRE(result.num_elements() == static_cast<int64_t>(values.size()), "tensor of shape ", result.shape(), " needs ",
-             result.num_elements(), " values, got ", values.size());
+  TW_REQUIRE(result.num_elements() == static_cast<int64_t>(values.size()), "tensor of shape ", result.shape(),
+             " needs ", result.num_elements(), " values, got ", values.size());
   T* out = result.data<T>();
   for (size_t i = 0; i < values.size(); ++i) out[i] = values[i];
   return result;

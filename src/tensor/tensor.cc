@@ -21,7 +21,8 @@ std::shared_ptr<void> allocate(size_t bytes) {
 
 }  // namespace
 
-Tensor::Tensor(DType dtype, Shape shape) : dtype_(dtype), shape_(std::move(shape)), num_elements_(shape_.num_elements()) {
+Tensor::Tensor(DType dtype, Shape shape)
+    : dtype_(dtype), shape_(std::move(shape)), num_elements_(shape_.num_elements()) {
   size_t bytes = 0;
   TW_REQUIRE(!__builtin_mul_overflow(static_cast<size_t>(num_elements_), size_of(dtype), &bytes), "shape ", shape_,
              " has too many bytes");

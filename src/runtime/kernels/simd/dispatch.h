@@ -23,27 +23,21 @@ const char* name_of(Isa isa);
 
 /// Declares `void name params` in the three namespaces and a forwarder `name` in thalweg::simd; `args` repeats the
 /// parameter names in parentheses. Use inside namespace thalweg::simd.
-#define TW_SIMD_FUNCTION(name, params, args) \
-  namespace baseline {                       \
-  void name params;                          \
-  }                                          \
-  namespace avx2 {                           \
-  void name params;                          \
-  }                                          \
-  namespace avx512 {                         \
-  void name params;                          \
-  }                                          \
-  inline void name params {                  \
-    switch (best_isa()) {                    \
-      case Isa::kAvx512:                     \
-        avx512::name args;                   \
-        return;                              \
-      case Isa::kAvx2:                       \
-        avx2::name args;                     \
-        return;                              \
-      case Isa::kBaseline:                   \
-        baseline::name args;                 \
-        return;                              \
-    }                                        \
-  }                                          \
+#define TW_SIMD_FUNCTION(name, params, args)            \
+  namespace baseline {                                  \
+  void name params;                                     \
+  }                                                     \
+  namespace avx2 {                                      \
+  void name params;                                     \
+  }                                                     \
+  namespace avx512 {                                    \
+  void name params;                                     \
+  }                                                     \
+  inline void name params {                             \
+    switch (best_isa()) {                               \
+      case Isa::kAvx512: avx512::name args; return;     \
+      case Isa::kAvx2: avx2::name args; return;         \
+      case Isa::kBaseline: baseline::name args; return; \
+    }                                                   \
+  }                                                     \
   static_assert(true, "takes the semicolon")

@@ -1,0 +1,17 @@
+// Copyright The Thalweg Authors. SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <string>
+#include <vector>
+
+namespace thalweg {
+
+/// The (at most three) candidates that differ least from `name`, joined by ", ": for messages about unknown names.
+std::string nearest_names(const std::string& name, const std::vector<std::string>& candidates);
+
+std::string join(const std::vector<std::string>& parts, const std::string& separator);
+
+/// 1536 -> "1.5 KiB".
+std::string human_bytes(double bytes);
+
+}  // namespace thalweg

@@ -1,0 +1,185 @@
+// Copyright The Thalweg Authors. SPDX-License-Identifier: Apache-2.0
+#include "thalweg/graph.h"
+
+#include <algorithm>
+#include <unordered_set>
+
+#include "graph/op_registry.h"
+
+namespace thalweg {
+
+const std::string& Node::op_name() const { return op_->name; }
+
+std::string describe(const Node& node) { return node.op_name() + " '" + node.name() + "'"; }
+
+void Value::set_data(Tensor data) {
+  TW_REQUIRE(data.defined() && data.type() == type_, "'", name_, "' has type ", type_, " and cannot hold ", data.type());
+  data_ = std::move(data);
+}
+
+Value* Graph::new_value(Value::Kind kind, const std::string& name, TensorType type) {
+  auto value = std::make_unique<Value>();
+  value->kind_ = kind;
+  value->id_ = next_value_id_++;
+  value->name_ = name.empty() ? "v" + std::to_string(value->id_) : name;
+  value->type_ = std::move(type);
+  value->graph_ = this;
+  if (!name.empty() && kind != Value::Kind::kComputed) {
+    TW_REQUIRE(by_name_.emplace(name, value.get()).second, "graph '", name_, "' has two values named '", name, "'");
+  }
+  values_.push_back(std::move(value));
+  return values_.back().get();
+}
+
+Value* Graph::input(const std::string& name, TensorType type) {
+  TW_REQUIRE(!name.empty(), "an input of graph '", name_, "' needs a name");
+  inputs_.push_back(new_value(Value::Kind::kInput, name, std::move(type)));
+  return inputs_.back();
+}
+
+Value* Graph::parameter(const std::string& name, Tensor data, bool trainable) {
+  TW_REQUIRE(!name.empty() && data.defined(), "a parameter of graph '", name_, "' needs a name and data");
+  Value* value = new_value(Value::Kind::kParameter, name, data.type());
+  value->data_ = std::move(data);
+  value->trainable_ = trainable;
+  parameters_.push_back(value);
+  return value;
+}
+
+Value* Graph::state(const std::string& name, Tensor data) {
+  TW_REQUIRE(!name.empty() && data.defined(), "a state of graph '", name_, "' needs a name and data");
+  Value* value = new_value(Value::Kind::kState, name, data.type());
+  value->data_ = std::move(data);
+  states_.push_back(value);
+  return value;
+}
+
+Value* Graph::constant(Tensor data, const std::string& name) {
+  TW_REQUIRE(data.defined(), "a constant of graph '", name_, "' needs data");
+  Value* value = new_value(Value::Kind::kConstant, name, data.type());
+  value->data_ = std::move(data);
+  constants_.push_back(value);
+  return value;
+}
+
+Node* Graph::add(const std::string& op, std::vector<Value*> inputs, Attributes attrs, const std::string& name) {
+  const OpDef& definition = find_op(op);
+  while (!inputs.empty() && inputs.back() == nullptr) inputs.pop_back();
+  const auto count = static_cast<int>(inputs.size());
+  TW_REQUIRE(count >= definition.min_inputs && (definition.max_inputs < 0 || count <= definition.max_inputs), op, " '",
+             name, "': takes ", definition.min_inputs, " to ", definition.max_inputs, " inputs, got ", count);
+  for (const Value* value : inputs) {
+    TW_REQUIRE(value == nullptr || value->graph_ == this, op, " '", name, "': input '", value->name(),
+               "' belongs to another graph");
+  }
+  const std::vector<TensorType> types = definition.infer(InferContext(op, name, inputs, attrs));
+
+  auto node = std::make_unique<Node>();
+  node->op_ = &definition;
+  node->id_ = next_node_id_++;
+  node->name_ = name.empty() ? op + "_" + std::to_string(node->id_) : name;
+  node->inputs_ = std::move(inputs);
+  node->attrs_ = std::move(attrs);
+  node->graph_ = this;
+  for (size_t i = 0; i < types.size(); ++i) {
+    Value* output = new_value(Value::Kind::kComputed, "", types[i]);
+    output->name_ = i == 0 ? node->name_ : node->name_ + ":" + std::to_string(i);
+    output->producer_ = node.get();
+    output->output_index_ = static_cast<int>(i);
+    node->outputs_.push_back(output);
+  }
+  nodes_.push_back(std::move(node));
+  return nodes_.back().get();
+}
+
+void Graph::mark_output(Value* value, const std::string& name) {
+  TW_REQUIRE(value != nullptr && value->graph_ == this, "graph '", name_, "': an output must be a value of this graph");
+  if (!name.empty()) value->name_ = name;
+  outputs_.push_back(value);
+}
+
+void Graph::assign(Value* state, Value* value) {
+  TW_REQUIRE(state->kind_ == Value::Kind::kState, "only a state can be assigned, '", state->name_, "' is none");
+  TW_REQUIRE(state->type_ == value->type_, "state '", state->name_, "' of type ", state->type_, " cannot take a value of type ",
+             value->type_);
+  assignments_.emplace_back(state, value);
+}
+
+Value* Graph::find(const std::string& name) const {
+  const auto found = by_name_.find(name);
+  if (found != by_name_.end()) return found->second;
+  for (const auto& node : nodes_) {
+    for (Value* output : node->outputs_) {
+      if (output->name_ == name) return output;
+    }
+  }
+  return nullptr;
+}
+
+std::vector<Node*> Graph::consumers(const Value* value) const {
+  std::vector<Node*> readers;
+  for (const auto& node : nodes_) {
+    if (std::find(node->inputs_.begin(), node->inputs_.end(), value) != node->inputs_.end()) readers.push_back(node.get());
+  }
+  return readers;
+}
+
+bool Graph::is_output(const Value* value) const {
+  return std::find(outputs_.begin(), outputs_.end(), value) != outputs_.end();
+}
+
+void Graph::replace(Value* from, Value* to) {
+  TW_REQUIRE(from->type_ == to->type_, "cannot replace '", from->name_, "' of type ", from->type_, " by '", to->name_,
+             "' of type ", to->type_);
+  for (auto& node : nodes_) std::replace(node->inputs_.begin(), node->inputs_.end(), from, to);
+  std::replace(outputs_.begin(), outputs_.end(), from, to);
+  for (auto& [state, value] : assignments_) {
+    if (value == from) value = to;
+  }
+  for (Gradient& gradient : gradients_) {
+    for (Value** slot : {&gradient.dense, &gradient.indices, &gradient.rows}) {
+      if (*slot == from) *slot = to;
+    }
+  }
+}
+
+void Graph::set_inputs(Node* node, std::vector<Value*> inputs) { node->inputs_ = std::move(inputs); }
+
+int Graph::remove_dead_nodes() {
+  std::unordered_set<const Value*> live(outputs_.begin(), outputs_.end());
+  for (const auto& [state, value] : assignments_) live.insert(value);
+  for (const Gradient& gradient : gradients_) {
+    live.insert({gradient.dense, gradient.indices, gradient.rows});
+  }
+  std::vector<std::unique_ptr<Node>> kept;
+  std::unordered_set<const Value*> dead;
+  for (auto node = nodes_.rbegin(); node != nodes_.rend(); ++node) {
+    const auto& outputs = (*node)->outputs_;
+    if (std::any_of(outputs.begin(), outputs.end(), [&](const Value* v) { return live.count(v) > 0; })) {
+      live.insert((*node)->inputs_.begin(), (*node)->inputs_.end());
+      kept.push_back(std::move(*node));
+    } else {
+      dead.insert(outputs.begin(), outputs.end());
+    }
+  }
+  const int removed = static_cast<int>(nodes_.size() - kept.size());
+  std::reverse(kept.begin(), kept.end());
+  nodes_ = std::move(kept);
+  std::erase_if(constants_, [&](const Value* v) {
+    if (live.count(v) > 0) return false;
+    by_name_.erase(v->name_);
+    dead.insert(v);
+    return true;
+  });
+  std::erase_if(values_, [&](const std::unique_ptr<Value>& v) { return dead.count(v.get()) > 0; });
+  return removed;
+}
+
+void Graph::move_tail_before(size_t first, const Node* anchor) {
+  const auto position = std::find_if(nodes_.begin(), nodes_.end(), [&](const auto& n) { return n.get() == anchor; });
+  TW_REQUIRE(position != nodes_.end() && position <= nodes_.begin() + static_cast<std::ptrdiff_t>(first),
+             "move_tail_before: the anchor is not before the tail");
+  std::rotate(position, nodes_.begin() + static_cast<std::ptrdiff_t>(first), nodes_.end());
+}
+
+}  // namespace thalweg

@@ -1,0 +1,80 @@
+// Copyright The Thalweg Authors. SPDX-License-Identifier: Apache-2.0
+#include "graph/op_registry.h"
+
+#include <algorithm>
+#include <map>
+
+#include "base/text.h"
+
+namespace thalweg {
+namespace {
+
+// A function-local static, since ops register from static initialisers of other files.
+std::map<std::string, OpDef>& registry() {
+  static std::map<std::string, OpDef> ops;
+  return ops;
+}
+
+}  // namespace
+
+const TensorType& InferContext::type(size_t index) const {
+  if (!has(index)) fail("input ", index, " is missing");
+  return inputs_[index]->type();
+}
+
+Tensor InferContext::constant(size_t index) const {
+  if (!has(index) || inputs_[index]->kind() != Value::Kind::kConstant) return {};
+  return inputs_[index]->data();
+}
+
+void InferContext::require_rank(size_t index, int rank) const {
+  require(shape(index).rank() == rank, "input ", index, " must have ", rank, " dimensions");
+}
+
+void InferContext::require_floating(size_t index) const {
+  require(is_floating(dtype(index)), "input ", index, " must be of a floating type, not ", dtype(index));
+}
+
+int InferContext::axis(int64_t axis, int rank) const {
+  require(axis >= -rank && axis < rank, "axis ", axis, " does not exist; the input has ", rank, " dimensions");
+  return static_cast<int>(axis < 0 ? axis + rank : axis);
+}
+
+void InferContext::fail_with(const std::string& message) const {
+  std::ostringstream text;
+  text << op_;
+  if (!node_.empty()) text << " '" << node_ << "'";
+  text << ": " << message << " (inputs:";
+  for (const Value* input : inputs_) {
+    if (input == nullptr) {
+      text << " -";
+    } else {
+      text << ' ' << input->name() << ' ' << input->type();
+    }
+  }
+  text << ')';
+  throw Error(text.str());
+}
+
+RegisterOp::RegisterOp(OpDef definition) {
+  const std::string name = definition.name;
+  TW_REQUIRE(registry().emplace(name, std::move(definition)).second, "op '", name, "' is registered twice");
+}
+
+const OpDef& find_op(const std::string& name) {
+  const auto found = registry().find(name);
+  if (found != registry().end()) return found->second;
+  raise("unknown op '", name, "'; nearest known: ", nearest_names(name, op_names()));
+}
+
+std::vector<std::string> op_names() {
+  std::vector<std::string> names;
+  for (const auto& [name, op] : registry()) names.push_back(name);
+  return names;
+}
+
+InferRule same_as_input() {
+  return [](const InferContext& context) { return std::vector<TensorType>{context.type(0)}; };
+}
+
+}  // namespace thalweg

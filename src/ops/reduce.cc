@@ -1,0 +1,124 @@
+// Copyright The Thalweg Authors. SPDX-License-Identifier: Apache-2.0
+#include "thalweg/ops/reduce.h"
+
+#include <algorithm>
+
+#include "graph/op_registry.h"
+#include "thalweg/ops/activation.h"
+#include "thalweg/ops/elementwise.h"
+#include "thalweg/ops/shape.h"
+
+namespace thalweg {
+namespace {
+
+std::vector<TensorType> infer_reduce(const InferContext& context) {
+  const Shape& from = context.shape(0);
+  const std::vector<int64_t> axes = context.attrs().integers("axes");
+  const bool keep = context.attrs().flag("keep_dims");
+  std::vector<bool> reduced(static_cast<size_t>(from.rank()), axes.empty());
+  for (int64_t axis : axes) reduced[static_cast<size_t>(context.axis(axis, from.rank()))] = true;
+  std::vector<int64_t> dims;
+  for (int i = 0; i < from.rank(); ++i) {
+    if (!reduced[static_cast<size_t>(i)]) {
+      dims.push_back(from[i]);
+    } else if (keep) {
+      dims.push_back(1);
+    }
+  }
+  return {{context.dtype(0), Shape(dims)}};
+}
+
+/// A value of the reduced shape, lined up with the input again (reduced dimensions of size 1).
+Value* with_kept_dims(GradientContext& context, Value* value) {
+  if (context.attrs().flag("keep_dims")) return value;
+  const int rank = context.input(0)->shape().rank();
+  std::vector<int64_t> axes = context.attrs().integers("axes");
+  if (axes.empty()) {
+    for (int i = 0; i < rank; ++i) axes.push_back(i);
+  }
+  return axes.empty() ? value : ops::unsqueeze(value, axes);
+}
+
+Value* stretch(GradientContext& context, Value* value) {
+  return context.graph().add("expand_like", {with_kept_dims(context, value), context.input(0)})->output();
+}
+
+void sum_gradient(GradientContext& context) { context.set(0, stretch(context, context.output_gradient())); }
+
+void mean_gradient(GradientContext& context) {
+  const Shape& from = context.input(0)->shape();
+  const int64_t count = from.num_elements() / std::max<int64_t>(1, context.output()->shape().num_elements());
+  context.set(0, stretch(context, ops::mul(context.output_gradient(), 1.0 / static_cast<double>(std::max<int64_t>(1, count)))));
+}
+
+/// Equal extremes share the gradient.
+void extremum_gradient(GradientContext& context) {
+  Value* x = context.input(0);
+  Value* hit = ops::cast(ops::equal(x, with_kept_dims(context, context.output())), x->dtype());
+  Value* ties = ops::reduce_sum(hit, context.attrs().integers("axes"), true);
+  Value* share = ops::div(with_kept_dims(context, context.output_gradient()), ties);
+  context.set(0, ops::mul(hit, share));
+}
+
+void prod_gradient(GradientContext& context) {
+  Value* scaled = ops::mul(context.output_gradient(), context.output());
+  context.set(0, ops::div(stretch(context, scaled), context.input(0)));
+}
+
+void l1_gradient(GradientContext& context) {
+  context.set(0, ops::mul(ops::sign(context.input(0)), with_kept_dims(context, context.output_gradient())));
+}
+
+void l2_gradient(GradientContext& context) {
+  Value* scale = ops::div(context.output_gradient(), context.output());
+  context.set(0, ops::mul(context.input(0), with_kept_dims(context, scale)));
+}
+
+void log_sum_exp_gradient(GradientContext& context) {
+  Value* weights = ops::exp(ops::sub(context.input(0), with_kept_dims(context, context.output())));
+  context.set(0, ops::mul(weights, with_kept_dims(context, context.output_gradient())));
+}
+
+/// Input 0 broadcast to the shape of input 1, whose content does not matter.
+std::vector<TensorType> infer_expand_like(const InferContext& context) {
+  return {{context.dtype(0), context.shape(1)}};
+}
+
+void expand_like_gradient(GradientContext& context) {
+  context.set(0, ops::sum_to(context.output_gradient(), context.input(0)->shape()));
+}
+
+const RegisterOp kSum({"reduce_sum", 1, 1, infer_reduce, sum_gradient});
+const RegisterOp kMean({"reduce_mean", 1, 1, infer_reduce, mean_gradient});
+const RegisterOp kMax({"reduce_max", 1, 1, infer_reduce, extremum_gradient});
+const RegisterOp kMin({"reduce_min", 1, 1, infer_reduce, extremum_gradient});
+const RegisterOp kProd({"reduce_prod", 1, 1, infer_reduce, prod_gradient});
+const RegisterOp kL1({"reduce_l1", 1, 1, infer_reduce, l1_gradient});
+const RegisterOp kL2({"reduce_l2", 1, 1, infer_reduce, l2_gradient});
+const RegisterOp kLogSumExp({"reduce_log_sum_exp", 1, 1, infer_reduce, log_sum_exp_gradient});
+const RegisterOp kExpandLike({"expand_like", 2, 2, infer_expand_like, expand_like_gradient});
+
+Value* reduce(const char* op, Value* x, const std::vector<int64_t>& axes, bool keep_dims) {
+  Attributes attrs;
+  if (!axes.empty()) attrs.set("axes", axes);
+  if (keep_dims) attrs.set("keep_dims", int64_t{1});
+  return x->graph().add(op, {x}, std::move(attrs))->output();
+}
+
+}  // namespace
+
+namespace ops {
+
+Value* reduce_sum(Value* x, const std::vector<int64_t>& axes, bool keep) { return reduce("reduce_sum", x, axes, keep); }
+Value* reduce_mean(Value* x, const std::vector<int64_t>& axes, bool keep) { return reduce("reduce_mean", x, axes, keep); }
+Value* reduce_max(Value* x, const std::vector<int64_t>& axes, bool keep) { return reduce("reduce_max", x, axes, keep); }
+Value* reduce_min(Value* x, const std::vector<int64_t>& axes, bool keep) { return reduce("reduce_min", x, axes, keep); }
+Value* reduce_prod(Value* x, const std::vector<int64_t>& axes, bool keep) { return reduce("reduce_prod", x, axes, keep); }
+Value* reduce_l1(Value* x, const std::vector<int64_t>& axes, bool keep) { return reduce("reduce_l1", x, axes, keep); }
+Value* reduce_l2(Value* x, const std::vector<int64_t>& axes, bool keep) { return reduce("reduce_l2", x, axes, keep); }
+Value* reduce_log_sum_exp(Value* x, const std::vector<int64_t>& axes, bool keep) {
+  return reduce("reduce_log_sum_exp", x, axes, keep);
+}
+
+}  // namespace ops
+}  // namespace thalweg

@@ -1,0 +1,95 @@
+// Copyright The Thalweg Authors. SPDX-License-Identifier: Apache-2.0
+#include "runtime/kernels/onednn/onednn_kernel.h"
+
+namespace thalweg {
+namespace {
+
+/// The memory objects of one session, made once and pointed at the operands of each run.
+struct OneDnnState : KernelState {
+  std::unordered_map<int, dnnl::memory> arguments;
+  std::vector<dnnl::memory> inputs;
+  std::vector<dnnl::memory> outputs;
+  dnnl::memory scratchpad;
+};
+
+}  // namespace
+
+void OneDnnKernel::set_primitive(dnnl::primitive primitive, const std::string& implementation) {
+  primitive_ = std::move(primitive);
+  name = "onednn " + implementation;
+}
+
+void OneDnnKernel::grow(std::vector<Layout>& layouts, size_t index, const Layout& layout) {
+  if (layouts.size() <= index) layouts.resize(index + 1);
+  layouts[index] = layout;
+}
+
+void OneDnnKernel::bind_input(int argument, size_t index, const Layout& layout) {
+  bind_input(argument, index, layout, layout.desc());
+}
+
+void OneDnnKernel::bind_output(int argument, size_t index, const Layout& layout) {
+  bind_output(argument, index, layout, layout.desc());
+}
+
+void OneDnnKernel::bind_input(int argument, size_t index, const Layout& layout, const dnnl::memory::desc& seen_as) {
+  grow(inputs, index, layout);
+  input_bindings_.push_back({argument, index, seen_as});
+}
+
+void OneDnnKernel::bind_output(int argument, size_t index, const Layout& layout, const dnnl::memory::desc& seen_as) {
+  grow(outputs, index, layout);
+  output_bindings_.push_back({argument, index, seen_as});
+}
+
+void OneDnnKernel::bind_constant(int argument, const Tensor& value, const dnnl::memory::desc& seen_as) {
+  constants_.push_back({argument, value, seen_as});
+}
+
+void OneDnnKernel::use_scratchpad(const dnnl::memory::desc& md) {
+  scratchpad_ = md;
+  scratch_bytes = md.get_size();
+}
+
+std::unique_ptr<KernelState> OneDnnKernel::new_state() const {
+  auto state = std::make_unique<OneDnnState>();
+  const auto make = [&](int argument, const dnnl::memory::desc& md, void* data) {
+    dnnl::memory memory(md, dnnl_engine(), data);
+    state->arguments.emplace(argument, memory);
+    return memory;
+  };
+  for (const Binding& binding : input_bindings_) state->inputs.push_back(make(binding.argument, binding.md, DNNL_MEMORY_NONE));
+  for (const Binding& binding : output_bindings_) state->outputs.push_back(make(binding.argument, binding.md, DNNL_MEMORY_NONE));
+  for (const Constant& constant : constants_) make(constant.argument, constant.md, constant.value.raw());
+  if (scratch_bytes > 0) state->scratchpad = make(DNNL_ARG_SCRATCHPAD, scratchpad_, DNNL_MEMORY_NONE);
+  return state;
+}
+
+void OneDnnKernel::run(const KernelArguments& arguments) const {
+  auto& state = static_cast<OneDnnState&>(*arguments.state);
+  for (size_t i = 0; i < input_bindings_.size(); ++i) {
+    state.inputs[i].set_data_handle(arguments.inputs[input_bindings_[i].index]);
+  }
+  for (size_t i = 0; i < output_bindings_.size(); ++i) {
+    state.outputs[i].set_data_handle(arguments.outputs[output_bindings_[i].index]);
+  }
+  if (scratch_bytes > 0) state.scratchpad.set_data_handle(arguments.scratch);
+  primitive_.execute(dnnl_stream(), state.arguments);
+  dnnl_stream().wait();
+}
+
+dnnl::primitive_attr onednn_attr() {
+  dnnl::primitive_attr attr;
+  attr.set_scratchpad_mode(dnnl::scratchpad_mode::user);
+  return attr;
+}
+
+dnnl::memory::desc any_layout(const TensorType& type) {
+  return {to_dnnl(type.shape), to_dnnl(type.dtype), dnnl::memory::format_tag::any};
+}
+
+dnnl::memory::desc f32_vector(int64_t count) {
+  return {{count}, dnnl::memory::data_type::f32, dnnl::memory::format_tag::a};
+}
+
+}  // namespace thalweg

@@ -1,0 +1,198 @@
+// Copyright The Thalweg Authors. SPDX-License-Identifier: Apache-2.0
+#include "runtime/lowering.h"
+
+#include <algorithm>
+
+#include "graph/op_registry.h"
+#include "runtime/reorder_kernel.h"
+
+namespace thalweg {
+
+void Lowering::run() {
+  add_sources();
+  for (const auto& node : program_.graph_->nodes()) lower(*node);
+  finish_gradients();
+  finish_outputs();
+  set_lifetimes();
+  share_memory();
+  place_buffers();
+}
+
+int Lowering::new_buffer(Buffer::Kind kind, size_t bytes, size_t place) {
+  Buffer buffer;
+  buffer.kind = kind;
+  buffer.bytes = bytes;
+  buffer.place = place;
+  buffer.root = static_cast<int>(program_.buffers_.size());
+  program_.buffers_.push_back(std::move(buffer));
+  return program_.buffers_.back().root;
+}
+
+void Lowering::add_sources() {
+  const Graph& graph = *program_.graph_;
+  for (size_t i = 0; i < graph.inputs().size(); ++i) {
+    const Layout layout(graph.inputs()[i]->type());
+    values_[graph.inputs()[i]].versions.push_back({layout, new_buffer(Buffer::Kind::kInput, layout.bytes(), i)});
+  }
+  for (const auto* group : {&graph.parameters(), &graph.states()}) {
+    for (const Value* value : *group) {
+      const size_t index = program_.variables_->index(value->name());
+      const Layout& layout = program_.variables_->layout(index);
+      TW_REQUIRE(layout.type() == value->type(), "'", value->name(), "' is ", layout.type(), " in the weights but ",
+                 value->type(), " in the graph");
+      ValueState& state = values_[value];
+      state.versions.push_back({layout, new_buffer(Buffer::Kind::kVariable, layout.bytes(), index)});
+      state.fixed = !program_.options_.training;
+      state.variable = static_cast<int>(index);
+    }
+  }
+  for (const Value* value : graph.constants()) {
+    const Layout layout(value->type());
+    const int buffer = new_buffer(Buffer::Kind::kConstant, layout.bytes());
+    program_.buffers_[static_cast<size_t>(buffer)].constant = value->data();
+    values_[value] = {{{layout, buffer}}, true, nullptr, -1};
+  }
+}
+
+Layout Lowering::primary_layout(const Value* value) const {
+  const ValueState& state = values_.at(value);
+  if (!state.versions.empty()) return state.versions.front().layout;
+  return primary_layout(state.lazy_source).with_dtype(value->dtype());
+}
+
+Lowering::Version& Lowering::source_version(const Value* value) {
+  ValueState& state = values_.at(value);
+  return state.versions.empty() ? source_version(state.lazy_source) : state.versions.front();
+}
+
+int Lowering::materialize(const Value* value, const Layout& layout) {
+  ValueState& state = values_.at(value);
+  for (const Version& version : state.versions) {
+    if (version.layout == layout) return version.buffer;
+  }
+  if (state.variable >= 0 && !program_.variables_->pinned(static_cast<size_t>(state.variable))) {
+    const auto index = static_cast<size_t>(state.variable);
+    program_.variables_->adopt(index, layout);
+    program_.variables_->pin(index);
+    Version& version = state.versions.front();
+    version.layout = layout;
+    program_.buffers_[static_cast<size_t>(version.buffer)].bytes = layout.bytes();
+    return version.buffer;
+  }
+  const Version from = source_version(value);
+  Step step;
+  step.kernel = make_reorder_kernel(from.layout, layout);
+  step.label = (state.versions.empty() ? "cast " : "reorder ") + value->name();
+  step.inputs = {from.buffer};
+  const auto kind = state.fixed ? Buffer::Kind::kPersistent : Buffer::Kind::kArena;
+  const int buffer = new_buffer(kind, layout.bytes());
+  step.outputs = {buffer};
+  add_step(std::move(step), state.fixed);
+  values_.at(value).versions.push_back({layout, buffer});
+  return buffer;
+}
+
+void Lowering::add_step(Step step, bool fixed) {
+  if (step.kernel->scratch_bytes > 0) {
+    step.scratch = new_buffer(fixed ? Buffer::Kind::kPersistent : Buffer::Kind::kArena, step.kernel->scratch_bytes);
+  }
+  (fixed ? program_.prologue_ : program_.steps_).push_back(std::move(step));
+}
+
+bool Lowering::allowed(const std::string& candidate) const {
+  const auto& only = program_.options_.only_kernels;
+  return only.empty() || candidate == "reference" || candidate == "view" || std::find(only.begin(), only.end(), candidate) != only.end();
+}
+
+std::unique_ptr<Kernel> Lowering::choose_kernel(const KernelRequest& request, std::vector<std::string>& declined) const {
+  for (const KernelCandidate& candidate : kernel_candidates(request.node.op_name())) {
+    if (!allowed(candidate.name)) continue;
+    std::string why;
+    std::unique_ptr<Kernel> kernel;
+    try {
+      kernel = candidate.factory(request, why);
+    } catch (const dnnl::error& error) {
+      why = error.message;
+    }
+    if (kernel != nullptr) return kernel;
+    declined.push_back(candidate.name + ": " + (why.empty() ? "declined" : why));
+  }
+  std::string text = describe(request.node) + ": no kernel can run it";
+  for (const std::string& line : declined) text += "\n  " + line;
+  throw Error(text);
+}
+
+namespace {
+
+bool is_lazy_cast(const Node& node) {
+  return node.op_name() == "cast" && known_to_dnnl(node.input(0)->dtype()) && known_to_dnnl(node.output()->dtype()) &&
+         is_floating(node.input(0)->dtype()) && is_floating(node.output()->dtype()) && !has_empty_operand(node) &&
+         node.output()->shape().rank() <= 6;
+}
+
+}  // namespace
+
+void Lowering::lower(const Node& node) {
+  bool fixed = !node.op().impure && !node.inputs().empty();
+  for (const Value* input : node.inputs()) {
+    if (input != nullptr && !values_.at(input).fixed) fixed = false;
+  }
+  if (is_lazy_cast(node)) {
+    values_[node.output()] = {{}, fixed, node.input(0), -1};
+    return;
+  }
+  KernelRequest request{node, {}, program_.options_.threads, {}};
+  for (const Value* input : node.inputs()) {
+    request.inputs.push_back(input != nullptr ? primary_layout(input) : Layout());
+    request.input_is_fixed.push_back(input != nullptr && values_.at(input).fixed);
+  }
+  Step step;
+  step.node = &node;
+  step.label = node.name();
+  step.kernel = choose_kernel(request, step.declined);
+  TW_REQUIRE(step.kernel->inputs.size() == node.inputs().size() && step.kernel->outputs.size() == node.outputs().size(),
+             describe(node), ": kernel ", step.kernel->name, " describes another number of operands");
+  for (size_t i = 0; i < node.inputs().size(); ++i) {
+    const Value* input = node.input(i);
+    step.inputs.push_back(input != nullptr ? materialize(input, step.kernel->inputs[i]) : -1);
+  }
+  for (size_t i = 0; i < node.outputs().size(); ++i) {
+    const Layout& layout = step.kernel->outputs[i];
+    const int buffer = new_buffer(fixed ? Buffer::Kind::kPersistent : Buffer::Kind::kArena, layout.bytes());
+    step.outputs.push_back(buffer);
+    values_[node.output(i)] = {{{layout, buffer}}, fixed, nullptr, -1};
+  }
+  add_step(std::move(step), fixed);
+}
+
+void Lowering::finish_outputs() {
+  const Graph& graph = *program_.graph_;
+  for (const Value* output : graph.outputs()) {
+    program_.outputs_.push_back(materialize(output, Layout(output->type())));
+  }
+  for (const auto& [state, value] : graph.assignments()) {
+    const size_t index = program_.variables_->index(state->name());
+    program_.assignments_.emplace_back(index, materialize(value, program_.variables_->layout(index)));
+  }
+  for (size_t i = 0; i < program_.variables_->size(); ++i) {
+    if (graph.find(program_.variables_->name(i)) != nullptr) program_.variables_->pin(i);
+  }
+}
+
+void Lowering::finish_gradients() {
+  for (const Gradient& gradient : program_.graph_->gradients()) {
+    GradientSlot slot;
+    slot.variable = program_.variables_->index(gradient.parameter->name());
+    slot.sparse = gradient.is_sparse();
+    if (slot.sparse) {
+      slot.indices = materialize(gradient.indices, Layout(gradient.indices->type()));
+      slot.rows = materialize(gradient.rows, Layout(gradient.rows->type()));
+      slot.num_rows = gradient.indices->shape().num_elements();
+    } else {
+      slot.dense = materialize(gradient.dense, program_.variables_->layout(slot.variable));
+    }
+    program_.gradients_.push_back(slot);
+  }
+}
+
+}  // namespace thalweg

@@ -1,0 +1,57 @@
+// Copyright The Thalweg Authors. SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <unordered_map>
+
+#include "runtime/program.h"
+
+namespace thalweg {
+
+/// Turns a static graph into the steps of a Program: picks a kernel per node, lets layouts flow from producer to
+/// consumer, puts reorders where they do not meet, and plans the memory. Used once, by Program::compile.
+class Lowering {
+ public:
+  explicit Lowering(Program& program) : program_(program) {}
+  void run();
+
+ private:
+  /// One arrangement of a value that exists in some buffer.
+  struct Version {
+    Layout layout;
+    int buffer = -1;
+  };
+  struct ValueState {
+    std::vector<Version> versions;
+    /// The content never changes between runs.
+    bool fixed = false;
+    /// A conversion that is carried out when somebody asks for it, together with the reorder that it needs anyway.
+    const Value* lazy_source = nullptr;
+    int variable = -1;
+  };
+
+  void add_sources();
+  void lower(const Node& node);
+  std::unique_ptr<Kernel> choose_kernel(const KernelRequest& request, std::vector<std::string>& declined) const;
+  bool allowed(const std::string& candidate) const;
+  /// The buffer that holds `value` in `layout`, after adding a reorder if there is none yet.
+  int materialize(const Value* value, const Layout& layout);
+  Layout primary_layout(const Value* value) const;
+  Version& source_version(const Value* value);
+  void add_step(Step step, bool fixed);
+  int new_buffer(Buffer::Kind kind, size_t bytes, size_t place = 0);
+
+  void finish_outputs();
+  void finish_gradients();
+  void set_lifetimes();
+  void share_memory();
+  void place_buffers();
+  int root_of(int buffer) const;
+  void use(int buffer, int step);
+
+  Program& program_;
+  std::unordered_map<const Value*, ValueState> values_;
+  /// Last step that reads each variable's memory, by variable index.
+  std::unordered_map<size_t, int> last_read_;
+};
+
+}  // namespace thalweg

@@ -1,0 +1,82 @@
+// Copyright The Thalweg Authors. SPDX-License-Identifier: Apache-2.0
+#include "runtime/program.h"
+
+#include <omp.h>
+
+#include "base/text.h"
+#include "base/threads.h"
+#include "runtime/lowering.h"
+
+namespace thalweg {
+
+std::shared_ptr<Program> Program::compile(std::unique_ptr<Graph> graph, std::shared_ptr<Variables> variables,
+                                          const CompileOptions& options) {
+  std::shared_ptr<Program> program(new Program());
+  program->graph_ = std::move(graph);
+  program->variables_ = std::move(variables);
+  program->options_ = options;
+  if (program->options_.threads <= 0) program->options_.threads = available_processors();
+  // oneDNN's choice of kernel depends on the number of threads at the time it is asked.
+  omp_set_num_threads(program->options_.threads);
+  Lowering(*program).run();
+  program->persistent_ = AlignedBuffer(program->persistent_bytes_);
+  return program;
+}
+
+void Program::prepare() {
+  const std::lock_guard<std::mutex> lock(prepare_mutex_);
+  if (prepared_version_ == variables_->version()) return;
+  const auto address = [&](int buffer) -> void* {
+    if (buffer < 0) return nullptr;
+    const Buffer& entry = buffers_[static_cast<size_t>(buffer)];
+    switch (entry.kind) {
+      case Buffer::Kind::kVariable: return variables_->data(entry.place);
+      case Buffer::Kind::kConstant: return entry.constant.raw();
+      case Buffer::Kind::kPersistent: return static_cast<char*>(persistent_.data()) + entry.place;
+      default: raise("a step that runs once reads a value that changes");
+    }
+  };
+  for (const Step& step : prologue_) {
+    if (step.kernel->alias_of_input >= 0) continue;
+    std::vector<void*> in, out;
+    for (int buffer : step.inputs) in.push_back(address(buffer));
+    for (int buffer : step.outputs) out.push_back(address(buffer));
+    const auto state = step.kernel->new_state();
+    step.kernel->run({in, out, address(step.scratch), state.get(), options_.threads, 0});
+  }
+  prepared_version_ = variables_->version();
+}
+
+namespace {
+
+void explain_steps(std::ostream& out, const std::vector<Step>& steps, std::span<const double> milliseconds) {
+  for (size_t i = 0; i < steps.size(); ++i) {
+    const Step& step = steps[i];
+    out << "  " << (step.node != nullptr ? step.node->op_name() : "-") << ' ' << step.label << ": " << step.kernel->name;
+    for (const Layout& layout : step.kernel->outputs) out << " -> " << layout.to_string() << ' ' << layout.shape();
+    if (step.kernel->alias_of_input >= 0) out << " (view)";
+    if (i < milliseconds.size()) {
+      char text[32];
+      std::snprintf(text, sizeof text, "  %.3f ms", milliseconds[i]);
+      out << text;
+    }
+    out << '\n';
+    for (const std::string& reason : step.declined) out << "      declined " << reason << '\n';
+  }
+}
+
+}  // namespace
+
+std::string Program::explain(std::span<const double> milliseconds) const {
+  std::ostringstream out;
+  out << "program of " << graph_->name() << ": " << steps_.size() << " steps, " << prologue_.size()
+      << " run once, threads " << options_.threads << ", arena " << human_bytes(static_cast<double>(arena_bytes_))
+      << ", derived weights " << human_bytes(static_cast<double>(persistent_bytes_)) << '\n';
+  if (!prologue_.empty()) out << "once:\n";
+  explain_steps(out, prologue_, {});
+  out << "each run:\n";
+  explain_steps(out, steps_, milliseconds);
+  return out.str();
+}
+
+}  // namespace thalweg

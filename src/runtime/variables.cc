@@ -1,0 +1,79 @@
+// Copyright The Thalweg Authors. SPDX-License-Identifier: Apache-2.0
+#include "runtime/variables.h"
+
+#include <cstring>
+
+#include "base/text.h"
+
+namespace thalweg {
+
+void reorder(const Layout& from, const void* source, const Layout& to, void* target) {
+  TW_REQUIRE(from.shape() == to.shape(), "cannot reorder shape ", from.shape(), " into ", to.shape());
+  if (from == to) {
+    std::memcpy(target, source, from.bytes());
+    return;
+  }
+  if (from.is_plain() && to.is_plain()) {
+    const Tensor converted =
+        Tensor::borrow(from.dtype(), from.shape(), const_cast<void*>(source), nullptr).to(to.dtype());
+    std::memcpy(target, converted.raw(), converted.num_bytes());
+    return;
+  }
+  dnnl::memory in(from.desc(), dnnl_engine(), const_cast<void*>(source));
+  dnnl::memory out(to.desc(), dnnl_engine(), target);
+  dnnl::reorder(in, out).execute(dnnl_stream(), in, out);
+  dnnl_stream().wait();
+}
+
+Variables::Variables(Graph& graph) {
+  for (Value* value : graph.parameters()) add(value, true);
+  for (Value* value : graph.states()) add(value, false);
+}
+
+void Variables::add(Value* value, bool parameter) {
+  const Tensor data = value->take_data();
+  TW_REQUIRE(data.defined(), "'", value->name(), "' has no data: another Variables object holds it");
+  Entry entry;
+  entry.name = value->name();
+  entry.layout = Layout(value->type());
+  entry.buffer = AlignedBuffer(entry.layout.bytes());
+  entry.parameter = parameter;
+  std::memcpy(entry.buffer.data(), data.raw(), data.num_bytes());
+  by_name_[entry.name] = entries_.size();
+  entries_.push_back(std::move(entry));
+}
+
+size_t Variables::index(const std::string& name) const {
+  const auto found = by_name_.find(name);
+  if (found != by_name_.end()) return found->second;
+  std::vector<std::string> names;
+  for (const Entry& entry : entries_) names.push_back(entry.name);
+  raise("the model has no parameter or state '", name, "'; nearest: ", nearest_names(name, names));
+}
+
+void Variables::adopt(size_t index, const Layout& layout) {
+  Entry& entry = entries_[index];
+  TW_REQUIRE(!entry.pinned, "'", entry.name, "' is in use in layout ", entry.layout.to_string());
+  if (layout == entry.layout) return;
+  AlignedBuffer rearranged(layout.bytes());
+  reorder(entry.layout, entry.buffer.data(), layout, rearranged.data());
+  entry.buffer = std::move(rearranged);
+  entry.layout = layout;
+}
+
+Tensor Variables::read(size_t index) const {
+  const Entry& entry = entries_[index];
+  Tensor plain(entry.layout.type());
+  reorder(entry.layout, entry.buffer.data(), Layout(entry.layout.type()), plain.raw());
+  return plain;
+}
+
+void Variables::write(size_t index, const Tensor& value) {
+  Entry& entry = entries_[index];
+  TW_REQUIRE(value.defined() && value.type() == entry.layout.type(), "'", entry.name, "' has type ", entry.layout.type(),
+             " and cannot take ", value.type());
+  reorder(Layout(value.type()), value.raw(), entry.layout, entry.buffer.data());
+  touch();
+}
+
+}  // namespace thalweg

@@ -1,0 +1,68 @@
+// Copyright The Thalweg Authors. SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <unordered_map>
+#include <vector>
+
+#include "runtime/aligned_buffer.h"
+#include "runtime/layout.h"
+#include "thalweg/graph.h"
+
+namespace thalweg {
+
+/// The parameters and states of a model while programs run on it. Each lies in the layout that the first program
+/// compiled for it asked for, and stays there: optimisers are elementwise and work on that layout. Plain tensors exist
+/// only at the edges (`read`, `write`).
+///
+/// Not synchronised. Programs that run concurrently may share one Variables as long as none of them, and no `write`,
+/// changes it.
+class Variables {
+ public:
+  /// Takes the data of all parameters and states out of `graph`.
+  explicit Variables(Graph& graph);
+
+  size_t size() const { return entries_.size(); }
+  /// Throws if there is none of that name.
+  size_t index(const std::string& name) const;
+  bool contains(const std::string& name) const { return by_name_.count(name) > 0; }
+  const std::string& name(size_t index) const { return entries_[index].name; }
+  const TensorType& type(size_t index) const { return entries_[index].layout.type(); }
+  const Layout& layout(size_t index) const { return entries_[index].layout; }
+  void* data(size_t index) { return entries_[index].buffer.data(); }
+  bool is_parameter(size_t index) const { return entries_[index].parameter; }
+
+  /// True once a program depends on the layout.
+  bool pinned(size_t index) const { return entries_[index].pinned; }
+  /// Rearranges an entry that is not pinned yet.
+  void adopt(size_t index, const Layout& layout);
+  void pin(size_t index) { entries_[index].pinned = true; }
+
+  Tensor read(size_t index) const;
+  /// Throws if the type differs.
+  void write(size_t index, const Tensor& value);
+
+  /// Grows with every change of content; what is derived from the content compares it.
+  uint64_t version() const { return version_; }
+  void touch() { ++version_; }
+
+ private:
+  struct Entry {
+    std::string name;
+    Layout layout;
+    AlignedBuffer buffer;
+    bool parameter = false;
+    bool pinned = false;
+  };
+  void add(Value* value, bool parameter);
+
+  std::vector<Entry> entries_;
+  std::unordered_map<std::string, size_t> by_name_;
+  uint64_t version_ = 1;
+};
+
+/// Copies between two layouts of one logical value, converting the element type if it differs.
+void reorder(const Layout& from, const void* source, const Layout& to, void* target);
+
+}  // namespace thalweg
