@@ -146,7 +146,8 @@ class Graph {
   Value* state(const std::string& name, Tensor data);
   Value* constant(Tensor data, const std::string& name = "");
 
-  /// Appends a node, infers its output types and returns it. Throws Error naming op, node and shapes if they do not fit.
+  /// Appends a node, infers its output types and returns it. Throws Error naming op, node and shapes if they do not
+  /// fit.
   Node* add(const std::string& op, std::vector<Value*> inputs, Attributes attrs = {}, const std::string& name = "");
 
   void mark_output(Value* value, const std::string& name = "");
@@ -174,6 +175,9 @@ class Graph {
   /// Makes every reader of `from` (nodes, outputs, assignments, gradients) read `to`; types must be equal.
   void replace(Value* from, Value* to);
   void set_inputs(Node* node, std::vector<Value*> inputs);
+  void set_attribute(Node* node, const std::string& name, Attributes::Item value);
+  /// Forgets all assignments (a model that only infers keeps its states as they are).
+  void clear_assignments() { assignments_.clear(); }
   /// Removes nodes from which no output, assignment or gradient can be reached; returns how many.
   int remove_dead_nodes();
   /// Moves the nodes added since there were `first` to before node `anchor`. Keeps their own order.

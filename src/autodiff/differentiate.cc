@@ -74,7 +74,8 @@ class Differentiator {
       any |= wanted.back();
     }
     if (!any) return;
-    TW_REQUIRE(node.op().gradient != nullptr, describe(node), ": has no gradient rule, but a trained value depends on it");
+    TW_REQUIRE(node.op().gradient != nullptr, describe(node),
+               ": has no gradient rule, but a trained value depends on it");
     GradientContext context(node, std::move(output_gradients), wanted);
     node.op().gradient(context);
     for (size_t i = 0; i < node.inputs().size(); ++i) {

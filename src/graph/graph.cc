@@ -13,7 +13,8 @@ const std::string& Node::op_name() const { return op_->name; }
 std::string describe(const Node& node) { return node.op_name() + " '" + node.name() + "'"; }
 
 void Value::set_data(Tensor data) {
-  TW_REQUIRE(data.defined() && data.type() == type_, "'", name_, "' has type ", type_, " and cannot hold ", data.type());
+  TW_REQUIRE(data.defined() && data.type() == type_, "'", name_, "' has type ", type_, " and cannot hold ",
+             data.type());
   data_ = std::move(data);
 }
 
@@ -100,8 +101,8 @@ void Graph::mark_output(Value* value, const std::string& name) {
 
 void Graph::assign(Value* state, Value* value) {
   TW_REQUIRE(state->kind_ == Value::Kind::kState, "only a state can be assigned, '", state->name_, "' is none");
-  TW_REQUIRE(state->type_ == value->type_, "state '", state->name_, "' of type ", state->type_, " cannot take a value of type ",
-             value->type_);
+  TW_REQUIRE(state->type_ == value->type_, "state '", state->name_, "' of type ", state->type_,
+             " cannot take a value of type ", value->type_);
   assignments_.emplace_back(state, value);
 }
 
@@ -119,7 +120,8 @@ Value* Graph::find(const std::string& name) const {
 std::vector<Node*> Graph::consumers(const Value* value) const {
   std::vector<Node*> readers;
   for (const auto& node : nodes_) {
-    if (std::find(node->inputs_.begin(), node->inputs_.end(), value) != node->inputs_.end()) readers.push_back(node.get());
+    if (std::find(node->inputs_.begin(), node->inputs_.end(), value) != node->inputs_.end())
+      readers.push_back(node.get());
   }
   return readers;
 }
@@ -144,6 +146,10 @@ void Graph::replace(Value* from, Value* to) {
 }
 
 void Graph::set_inputs(Node* node, std::vector<Value*> inputs) { node->inputs_ = std::move(inputs); }
+
+void Graph::set_attribute(Node* node, const std::string& name, Attributes::Item value) {
+  node->attrs_.set(name, std::move(value));
+}
 
 int Graph::remove_dead_nodes() {
   std::unordered_set<const Value*> live(outputs_.begin(), outputs_.end());

@@ -33,7 +33,8 @@ class InferContext {
   }
   template <typename... Parts>
   void require(bool condition, const Parts&... parts) const {
-    if (!condition) [[unlikely]] fail(parts...);
+    if (!condition) [[unlikely]]
+      fail(parts...);
   }
   void require_rank(size_t index, int rank) const;
   void require_floating(size_t index) const;
@@ -51,7 +52,9 @@ class InferContext {
 class GradientContext {
  public:
   GradientContext(const Node& node, std::vector<Value*> output_gradients, std::vector<bool> wanted)
-      : node_(node), output_gradients_(std::move(output_gradients)), wanted_(std::move(wanted)),
+      : node_(node),
+        output_gradients_(std::move(output_gradients)),
+        wanted_(std::move(wanted)),
         results_(node.inputs().size()) {}
 
   struct Result {
@@ -97,8 +100,8 @@ struct OpDef {
   bool impure = false;
 };
 
-/// Registers an op at start-up: `static const RegisterOp op({...});` at namespace scope. A second op of the same name is
-/// a programmer's error and throws.
+/// Registers an op at start-up: `static const RegisterOp op({...});` at namespace scope. A second op of the same name
+/// is a programmer's error and throws.
 struct RegisterOp {
   explicit RegisterOp(OpDef definition);
 };

@@ -8,7 +8,8 @@ namespace thalweg {
 
 void Graph::verify() const {
   std::unordered_set<const Value*> defined;
-  for (const auto* group : {&inputs_, &parameters_, &states_, &constants_}) defined.insert(group->begin(), group->end());
+  for (const auto* group : {&inputs_, &parameters_, &states_, &constants_})
+    defined.insert(group->begin(), group->end());
   for (const auto& node : nodes_) {
     for (const Value* input : node->inputs_) {
       TW_REQUIRE(input == nullptr || defined.count(input) > 0, describe(*node), ": reads '", input->name_,

@@ -53,9 +53,8 @@ struct RegisterUnaryOps {
       const bool flat = function.saved == Saved::kNothing;
       RegisterOp({function.name, 1, 1, same_as_input(), flat ? nullptr : unary_gradient(function.saved), flat});
     }
-    RegisterOp({"neg", 1, 1, same_as_input(), [](GradientContext& context) {
-                  context.set(0, ops::neg(context.output_gradient()));
-                }});
+    RegisterOp({"neg", 1, 1, same_as_input(),
+                [](GradientContext& context) { context.set(0, ops::neg(context.output_gradient())); }});
     RegisterOp({"unary_grad", 2, 2, infer_unary_grad, nullptr});
   }
 };

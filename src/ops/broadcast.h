@@ -5,7 +5,8 @@
 
 namespace thalweg {
 
-/// The numpy broadcast of two shapes. A free dimension meets 1 or a free one as free, and takes any other size on trust.
+/// The numpy broadcast of two shapes. A free dimension meets 1 or a free one as free, and takes any other size on
+/// trust.
 Shape broadcast_shapes(const InferContext& context, const Shape& a, const Shape& b);
 
 }  // namespace thalweg

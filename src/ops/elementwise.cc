@@ -48,12 +48,14 @@ void set_binary(GradientContext& context, const std::function<Value*()>& left, c
 
 void add_gradient(GradientContext& context) {
   Value* dy = context.output_gradient();
-  set_binary(context, [&] { return dy; }, [&] { return dy; });
+  set_binary(
+      context, [&] { return dy; }, [&] { return dy; });
 }
 
 void sub_gradient(GradientContext& context) {
   Value* dy = context.output_gradient();
-  set_binary(context, [&] { return dy; }, [&] { return ops::neg(dy); });
+  set_binary(
+      context, [&] { return dy; }, [&] { return ops::neg(dy); });
 }
 
 void mul_gradient(GradientContext& context) {
@@ -66,8 +68,7 @@ void div_gradient(GradientContext& context) {
   Value* dy = context.output_gradient();
   Value* b = context.input(1);
   set_binary(
-      context, [&] { return ops::div(dy, b); },
-      [&] { return ops::neg(ops::div(ops::mul(dy, context.output()), b)); });
+      context, [&] { return ops::div(dy, b); }, [&] { return ops::neg(ops::div(ops::mul(dy, context.output()), b)); });
 }
 
 void pow_gradient(GradientContext& context) {

@@ -48,7 +48,8 @@ void sum_gradient(GradientContext& context) { context.set(0, stretch(context, co
 void mean_gradient(GradientContext& context) {
   const Shape& from = context.input(0)->shape();
   const int64_t count = from.num_elements() / std::max<int64_t>(1, context.output()->shape().num_elements());
-  context.set(0, stretch(context, ops::mul(context.output_gradient(), 1.0 / static_cast<double>(std::max<int64_t>(1, count)))));
+  context.set(
+      0, stretch(context, ops::mul(context.output_gradient(), 1.0 / static_cast<double>(std::max<int64_t>(1, count)))));
 }
 
 /// Equal extremes share the gradient.
@@ -110,10 +111,14 @@ Value* reduce(const char* op, Value* x, const std::vector<int64_t>& axes, bool k
 namespace ops {
 
 Value* reduce_sum(Value* x, const std::vector<int64_t>& axes, bool keep) { return reduce("reduce_sum", x, axes, keep); }
-Value* reduce_mean(Value* x, const std::vector<int64_t>& axes, bool keep) { return reduce("reduce_mean", x, axes, keep); }
+Value* reduce_mean(Value* x, const std::vector<int64_t>& axes, bool keep) {
+  return reduce("reduce_mean", x, axes, keep);
+}
 Value* reduce_max(Value* x, const std::vector<int64_t>& axes, bool keep) { return reduce("reduce_max", x, axes, keep); }
 Value* reduce_min(Value* x, const std::vector<int64_t>& axes, bool keep) { return reduce("reduce_min", x, axes, keep); }
-Value* reduce_prod(Value* x, const std::vector<int64_t>& axes, bool keep) { return reduce("reduce_prod", x, axes, keep); }
+Value* reduce_prod(Value* x, const std::vector<int64_t>& axes, bool keep) {
+  return reduce("reduce_prod", x, axes, keep);
+}
 Value* reduce_l1(Value* x, const std::vector<int64_t>& axes, bool keep) { return reduce("reduce_l1", x, axes, keep); }
 Value* reduce_l2(Value* x, const std::vector<int64_t>& axes, bool keep) { return reduce("reduce_l2", x, axes, keep); }
 Value* reduce_log_sum_exp(Value* x, const std::vector<int64_t>& axes, bool keep) {

@@ -16,7 +16,8 @@ bool is_empty(const Value* value) { return value != nullptr && value->shape().nu
 
 }  // namespace
 
-RegisterKernel::RegisterKernel(const std::string& op, const std::string& name, KernelPriority priority, KernelFactory factory) {
+RegisterKernel::RegisterKernel(const std::string& op, const std::string& name, KernelPriority priority,
+                               KernelFactory factory) {
   auto& list = registry()[op];
   list.push_back({name, static_cast<int>(priority), std::move(factory)});
   // By name among equals: the order in which files were linked must not matter.

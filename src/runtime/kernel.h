@@ -23,7 +23,8 @@ struct KernelRequest {
   std::vector<bool> input_is_fixed;
 };
 
-/// Memory of a run that belongs to one kernel in one session (such as oneDNN memory objects), made by Kernel::new_state.
+/// Memory of a run that belongs to one kernel in one session (such as oneDNN memory objects), made by
+/// Kernel::new_state.
 struct KernelState {
   virtual ~KernelState() = default;
 };

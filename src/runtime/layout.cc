@@ -24,9 +24,7 @@ memory::desc row_major(const TensorType& type) {
 
 }  // namespace
 
-bool known_to_dnnl(DType dtype) {
-  return dtype != DType::kI64 && dtype != DType::kBool && dtype != DType::kF64;
-}
+bool known_to_dnnl(DType dtype) { return dtype != DType::kI64 && dtype != DType::kBool && dtype != DType::kF64; }
 
 memory::data_type to_dnnl(DType dtype) {
   switch (dtype) {
@@ -72,9 +70,7 @@ const memory::desc& Layout::desc() const {
   return md_;
 }
 
-bool Layout::padded() const {
-  return bytes_ != static_cast<size_t>(type_.shape.num_elements()) * size_of(type_.dtype);
-}
+bool Layout::padded() const { return bytes_ != static_cast<size_t>(type_.shape.num_elements()) * size_of(type_.dtype); }
 
 Layout Layout::with_dtype(DType dtype) const {
   const TensorType type{dtype, type_.shape};

@@ -45,8 +45,9 @@ class Layout {
   size_t bytes_ = 0;
 };
 
-/// How an activation [N, C, spatial...] lies in memory, for kernels written by hand: as [outer][blocks][spatial][block],
-/// where channels are cut into `blocks` of `block`. Row-major NCHW has block 1; NHWC has one block of all channels.
+/// How an activation [N, C, spatial...] lies in memory, for kernels written by hand: as
+/// [outer][blocks][spatial][block], where channels are cut into `blocks` of `block`. Row-major NCHW has block 1; NHWC
+/// has one block of all channels.
 struct ChannelBlocking {
   int64_t outer = 0;    ///< N
   int64_t blocks = 0;   ///< channel blocks

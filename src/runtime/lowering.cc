@@ -101,10 +101,12 @@ void Lowering::add_step(Step step, bool fixed) {
 
 bool Lowering::allowed(const std::string& candidate) const {
   const auto& only = program_.options_.only_kernels;
-  return only.empty() || candidate == "reference" || candidate == "view" || std::find(only.begin(), only.end(), candidate) != only.end();
+  return only.empty() || candidate == "reference" || candidate == "view" ||
+         std::find(only.begin(), only.end(), candidate) != only.end();
 }
 
-std::unique_ptr<Kernel> Lowering::choose_kernel(const KernelRequest& request, std::vector<std::string>& declined) const {
+std::unique_ptr<Kernel> Lowering::choose_kernel(const KernelRequest& request,
+                                                std::vector<std::string>& declined) const {
   for (const KernelCandidate& candidate : kernel_candidates(request.node.op_name())) {
     if (!allowed(candidate.name)) continue;
     std::string why;

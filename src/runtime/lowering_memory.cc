@@ -52,7 +52,8 @@ void Lowering::set_lifetimes() {
       // The writer is the last step that lists this buffer as an output; steps are scanned once per gradient buffer.
       for (int s = count - 1; s >= 0; --s) {
         const auto& outputs = program_.steps_[static_cast<size_t>(s)].outputs;
-        if (std::any_of(outputs.begin(), outputs.end(), [&](int o) { return o >= 0 && root_of(o) == root_of(buffer); })) {
+        if (std::any_of(outputs.begin(), outputs.end(),
+                        [&](int o) { return o >= 0 && root_of(o) == root_of(buffer); })) {
           slot.ready_step = std::max(slot.ready_step, s);
           break;
         }

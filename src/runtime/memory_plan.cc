@@ -15,7 +15,8 @@ size_t align(size_t bytes) { return (bytes + kAlignment - 1) / kAlignment * kAli
 MemoryPlan plan_memory(const std::vector<Interval>& intervals) {
   std::vector<size_t> order(intervals.size());
   std::iota(order.begin(), order.end(), size_t{0});
-  std::stable_sort(order.begin(), order.end(), [&](size_t a, size_t b) { return intervals[a].bytes > intervals[b].bytes; });
+  std::stable_sort(order.begin(), order.end(),
+                   [&](size_t a, size_t b) { return intervals[a].bytes > intervals[b].bytes; });
 
   MemoryPlan plan;
   plan.offsets.assign(intervals.size(), 0);

@@ -52,7 +52,8 @@ namespace {
 void explain_steps(std::ostream& out, const std::vector<Step>& steps, std::span<const double> milliseconds) {
   for (size_t i = 0; i < steps.size(); ++i) {
     const Step& step = steps[i];
-    out << "  " << (step.node != nullptr ? step.node->op_name() : "-") << ' ' << step.label << ": " << step.kernel->name;
+    out << "  " << (step.node != nullptr ? step.node->op_name() : "-") << ' ' << step.label << ": "
+        << step.kernel->name;
     for (const Layout& layout : step.kernel->outputs) out << " -> " << layout.to_string() << ' ' << layout.shape();
     if (step.kernel->alias_of_input >= 0) out << " (view)";
     if (i < milliseconds.size()) {

@@ -62,8 +62,8 @@ struct GradientSlot {
   int ready_step = 0;
 };
 
-/// A graph compiled for fixed shapes, threads and kernels, over the weights of a Variables object. Immutable but for the
-/// values derived from fixed weights, which `prepare` renews; many sessions may run one program at the same time.
+/// A graph compiled for fixed shapes, threads and kernels, over the weights of a Variables object. Immutable but for
+/// the values derived from fixed weights, which `prepare` renews; many sessions may run one program at the same time.
 class Program {
  public:
   /// `graph` must be static (Graph::specialize). Layouts of variables that are not pinned yet are chosen here.

@@ -69,8 +69,8 @@ std::vector<Tensor> Session::run(std::span<const Tensor> inputs, const GradientC
   TW_REQUIRE(inputs.size() == graph.inputs().size(), "program of ", graph.name(), " takes ", graph.inputs().size(),
              " inputs, got ", inputs.size());
   for (size_t i = 0; i < inputs.size(); ++i) {
-    TW_REQUIRE(inputs[i].defined() && inputs[i].type() == graph.inputs()[i]->type(), "input '", graph.inputs()[i]->name(),
-               "' was compiled for ", graph.inputs()[i]->type(), ", got ", inputs[i].type());
+    TW_REQUIRE(inputs[i].defined() && inputs[i].type() == graph.inputs()[i]->type(), "input '",
+               graph.inputs()[i]->name(), "' was compiled for ", graph.inputs()[i]->type(), ", got ", inputs[i].type());
     input_addresses_[i] = inputs[i].raw();
   }
   omp_set_num_threads(program_->options().threads);
@@ -79,7 +79,8 @@ std::vector<Tensor> Session::run(std::span<const Tensor> inputs, const GradientC
   using Clock = std::chrono::steady_clock;
   for (size_t s = 0; s < bound_.size(); ++s) {
     BoundStep& bound = bound_[s];
-    for (const auto& [position, place] : bound.external) bound.inputs[position] = const_cast<void*>(input_addresses_[place]);
+    for (const auto& [position, place] : bound.external)
+      bound.inputs[position] = const_cast<void*>(input_addresses_[place]);
     const auto begin = profile_ ? Clock::now() : Clock::time_point();
     if (bound.step->kernel->alias_of_input < 0) {
       bound.step->kernel->run(
@@ -116,7 +117,8 @@ void Session::enable_profile() {
 
 std::vector<double> Session::step_milliseconds() const {
   std::vector<double> result;
-  for (double seconds : seconds_) result.push_back(profiled_runs_ > 0 ? seconds * 1e3 / static_cast<double>(profiled_runs_) : 0);
+  for (double seconds : seconds_)
+    result.push_back(profiled_runs_ > 0 ? seconds * 1e3 / static_cast<double>(profiled_runs_) : 0);
   return result;
 }
 

@@ -70,8 +70,8 @@ Tensor Variables::read(size_t index) const {
 
 void Variables::write(size_t index, const Tensor& value) {
   Entry& entry = entries_[index];
-  TW_REQUIRE(value.defined() && value.type() == entry.layout.type(), "'", entry.name, "' has type ", entry.layout.type(),
-             " and cannot take ", value.type());
+  TW_REQUIRE(value.defined() && value.type() == entry.layout.type(), "'", entry.name, "' has type ",
+             entry.layout.type(), " and cannot take ", value.type());
   reorder(Layout(value.type()), value.raw(), entry.layout, entry.buffer.data());
   touch();
 }

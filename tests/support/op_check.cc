@@ -47,8 +47,8 @@ void expect_close(const Tensor& actual, const Tensor& expected, double tolerance
     const double x = a.data<double>()[i];
     const double y = e.data<double>()[i];
     if (x == y || (std::isnan(x) && std::isnan(y))) continue;
-    ASSERT_LE(std::fabs(x - y), tolerance * (largest + 1e-3)) << what << ": element " << i << " of " << e.num_elements()
-                                                              << " is " << x << ", expected " << y;
+    ASSERT_LE(std::fabs(x - y), tolerance * (largest + 1e-3))
+        << what << ": element " << i << " of " << e.num_elements() << " is " << x << ", expected " << y;
   }
 }
 
@@ -166,8 +166,9 @@ void check_fast_path(const std::vector<Operand>& operands, const BuildOp& build,
   // The last output is the sum used as the loss; it adds nothing to the parts and cancels badly.
   const size_t compared = check.num_outputs + check.differentiated.size();
   for (size_t i = 0; i < compared; ++i) {
-    const std::string what = i < check.num_outputs ? "output " + std::to_string(i)
-                                                   : "gradient of operand " + std::to_string(check.differentiated[i - check.num_outputs]);
+    const std::string what = i < check.num_outputs
+                                 ? "output " + std::to_string(i)
+                                 : "gradient of operand " + std::to_string(check.differentiated[i - check.num_outputs]);
     expect_close(actual[i], expected[i], tolerance, what + "\n" + program->explain());
   }
 }

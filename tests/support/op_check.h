@@ -14,7 +14,8 @@ namespace thalweg::testing {
 Tensor random_tensor(DType dtype, const Shape& shape, uint64_t seed, double low = -1.0, double high = 1.0);
 
 /// Compiles and runs a static graph once.
-std::vector<Tensor> run_graph(const Graph& graph, const std::vector<Tensor>& inputs, const CompileOptions& options = {});
+std::vector<Tensor> run_graph(const Graph& graph, const std::vector<Tensor>& inputs,
+                              const CompileOptions& options = {});
 
 /// What an op under test is fed with. Integer operands (indices, labels) are never differentiated.
 struct Operand {

@@ -17,7 +17,8 @@ struct ConvOptions {
 };
 
 /// x [N, C, spatial...] (1 to 3 spatial dimensions), weight [O, C/groups, kernel...], bias [O] or null.
-Value* conv(Value* x, Value* weight, Value* bias = nullptr, const ConvOptions& options = {}, const std::string& name = "");
+Value* conv(Value* x, Value* weight, Value* bias = nullptr, const ConvOptions& options = {},
+            const std::string& name = "");
 
 struct ConvTransposeOptions {
   std::vector<int64_t> strides;

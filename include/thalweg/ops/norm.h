@@ -33,7 +33,8 @@ Value* log_softmax(Value* x, int64_t axis = -1, const std::string& name = "");
 Value* softmax_cross_entropy(Value* logits, Value* labels, int64_t ignore_index = -100, double label_smoothing = 0.0,
                              const std::string& name = "");
 
-/// In training: zeroes elements with `probability` and scales the rest; the same seed, step and shape give the same mask.
+/// In training: zeroes elements with `probability` and scales the rest; the same seed, step and shape give the same
+/// mask.
 Value* dropout(Value* x, double probability, int64_t seed, const std::string& name = "");
 
 }  // namespace thalweg::ops

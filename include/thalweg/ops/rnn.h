@@ -28,7 +28,8 @@ RnnOutputs gru(Value* x, const RnnWeights& weights, Value* h_0 = nullptr, bool r
 RnnOutputs rnn(Value* x, const RnnWeights& weights, Value* h_0 = nullptr, const std::string& activation = "tanh",
                bool reverse = false, const std::string& name = "");
 
-/// Convolutional LSTM cell by composition of conv and elementwise ops: one step. Weight [4*H, C+H, k, k], gates i, f, g, o.
+/// Convolutional LSTM cell by composition of conv and elementwise ops: one step. Weight [4*H, C+H, k, k], gates i, f,
+/// g, o.
 struct ConvLstmState {
   Value* h;
   Value* c;

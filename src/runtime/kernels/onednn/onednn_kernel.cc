@@ -58,8 +58,10 @@ std::unique_ptr<KernelState> OneDnnKernel::new_state() const {
     state->arguments.emplace(argument, memory);
     return memory;
   };
-  for (const Binding& binding : input_bindings_) state->inputs.push_back(make(binding.argument, binding.md, DNNL_MEMORY_NONE));
-  for (const Binding& binding : output_bindings_) state->outputs.push_back(make(binding.argument, binding.md, DNNL_MEMORY_NONE));
+  for (const Binding& binding : input_bindings_)
+    state->inputs.push_back(make(binding.argument, binding.md, DNNL_MEMORY_NONE));
+  for (const Binding& binding : output_bindings_)
+    state->outputs.push_back(make(binding.argument, binding.md, DNNL_MEMORY_NONE));
   for (const Constant& constant : constants_) make(constant.argument, constant.md, constant.value.raw());
   if (scratch_bytes > 0) state->scratchpad = make(DNNL_ARG_SCRATCHPAD, scratchpad_, DNNL_MEMORY_NONE);
   return state;

@@ -76,8 +76,10 @@ struct RegisterAll {
     arithmetic("mul", [](auto a, auto b) { return a * b; });
     // Integer division by zero gives 0 rather than ending the process.
     arithmetic("div", [](auto a, auto b) {
-      if constexpr (std::is_integral_v<decltype(b)>) return b == 0 ? decltype(a){} : static_cast<decltype(a)>(a / b);
-      else return a / b;
+      if constexpr (std::is_integral_v<decltype(b)>)
+        return b == 0 ? decltype(a){} : static_cast<decltype(a)>(a / b);
+      else
+        return a / b;
     });
     arithmetic("pow", [](auto a, auto b) { return std::pow(a, b); });
     arithmetic("minimum", [](auto a, auto b) { return b < a || b != b ? b : a; });

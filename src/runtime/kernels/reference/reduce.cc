@@ -23,7 +23,8 @@ Shape kept_shape(const ReferenceCall& call) {
   return shape;
 }
 
-/// Folds the input into the output: `start`, then `step(sum, x)` in the order of the elements, then `finish(sum, count)`.
+/// Folds the input into the output: `start`, then `step(sum, x)` in the order of the elements, then `finish(sum,
+/// count)`.
 template <typename Step, typename Finish>
 void fold(const ReferenceCall& call, double start, Step step, Finish finish) {
   const BroadcastIndex target(kept_shape(call), call.in(0).shape());
@@ -77,25 +78,33 @@ void expand_like(const ReferenceCall& call) {
 constexpr double kInfinity = std::numeric_limits<double>::infinity();
 
 const RegisterReference kSum("reduce_sum", [](const ReferenceCall& call) {
-  fold(call, 0, [](double s, double x) { return s + x; }, same);
+  fold(
+      call, 0, [](double s, double x) { return s + x; }, same);
 });
 const RegisterReference kMean("reduce_mean", [](const ReferenceCall& call) {
-  fold(call, 0, [](double s, double x) { return s + x; }, [](double s, int64_t n) { return s / static_cast<double>(n); });
+  fold(
+      call, 0, [](double s, double x) { return s + x; },
+      [](double s, int64_t n) { return s / static_cast<double>(n); });
 });
 const RegisterReference kMax("reduce_max", [](const ReferenceCall& call) {
-  fold(call, -kInfinity, [](double s, double x) { return s < x || x != x ? x : s; }, same);
+  fold(
+      call, -kInfinity, [](double s, double x) { return s < x || x != x ? x : s; }, same);
 });
 const RegisterReference kMin("reduce_min", [](const ReferenceCall& call) {
-  fold(call, kInfinity, [](double s, double x) { return x < s || x != x ? x : s; }, same);
+  fold(
+      call, kInfinity, [](double s, double x) { return x < s || x != x ? x : s; }, same);
 });
 const RegisterReference kProd("reduce_prod", [](const ReferenceCall& call) {
-  fold(call, 1, [](double s, double x) { return s * x; }, same);
+  fold(
+      call, 1, [](double s, double x) { return s * x; }, same);
 });
 const RegisterReference kL1("reduce_l1", [](const ReferenceCall& call) {
-  fold(call, 0, [](double s, double x) { return s + std::fabs(x); }, same);
+  fold(
+      call, 0, [](double s, double x) { return s + std::fabs(x); }, same);
 });
 const RegisterReference kL2("reduce_l2", [](const ReferenceCall& call) {
-  fold(call, 0, [](double s, double x) { return s + x * x; }, [](double s, int64_t) { return std::sqrt(s); });
+  fold(
+      call, 0, [](double s, double x) { return s + x * x; }, [](double s, int64_t) { return std::sqrt(s); });
 });
 const RegisterReference kLogSumExp("reduce_log_sum_exp", log_sum_exp);
 const RegisterReference kExpandLike("expand_like", expand_like);

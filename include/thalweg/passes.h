@@ -1,0 +1,37 @@
+// Copyright The Thalweg Authors. SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "thalweg/graph.h"
+
+/// Rewrites of a whole graph, each in place and with no effect on its meaning but the one it is named after.
+namespace thalweg {
+
+enum class Precision { kF32, kBF16 };
+const char* name_of(Precision precision);
+Precision precision_from_name(const std::string& name);
+
+/// Turns a model in training form into one that infers: batch norms read their running statistics (the states named by
+/// the node's attributes "running_mean" and "running_variance"), dropout goes, assignments go.
+void to_inference(Graph& graph);
+
+/// conv/linear + ReLU, batch norm + ReLU, batch norm + add + ReLU become one node each. Before autodiff: the fused nodes
+/// have gradient rules of their own.
+void fuse_for_training(Graph& graph);
+
+/// After to_inference: batch norms go into the weights of the convolution or linear before them, activations and
+/// residual sums into the node that makes their input.
+void fuse_for_inference(Graph& graph);
+
+/// Convolutions, matrix products and what lies between them compute in bf16; parameters, statistics, losses and
+/// reductions stay f32. Before autodiff: gradients then follow the same types, and arrive at the parameters as f32.
+void use_bf16(Graph& graph);
+
+/// Nodes whose inputs are all constant become constants; equal nodes are merged; what nobody needs is removed.
+void simplify(Graph& graph);
+
+/// All of the above in the right order, then the gradients of `loss` for the trainable parameters.
+/// The graph must be static.
+void prepare_for_training(Graph& graph, Value* loss, Precision precision = Precision::kF32);
+void prepare_for_inference(Graph& graph, Precision precision = Precision::kF32);
+
+}  // namespace thalweg
