@@ -38,6 +38,11 @@ MAY_USE = {
 PUBLIC_HEADER = {
     "error": "base",
     "program": "runtime",
+    "schedules": "optim",
+    "triggers": "optim",
+    "metrics": "nn",
+    "safetensors": "formats",
+    "tensorboard": "formats",
     "model": "train",
     "c_api": "capi",
     "thalweg": "capi",  # includes all the others
