@@ -1,0 +1,121 @@
+#!/usr/bin/env python3
+"""Tests bench/run.py with workers that only pretend to train. Standard library only; takes seconds.
+
+    python3 bench/peer/test_run.py
+"""
+
+import json
+import os
+import pathlib
+import subprocess
+import sys
+import tempfile
+import unittest
+
+RUN = pathlib.Path(__file__).resolve().parents[1] / "run.py"
+
+# Stands for both sides: as the peer it is started like Python, with the worker's file as first argument.
+FAKE = """#!{python}
+import json, os, sys, time
+arguments = sys.argv[1:]
+config = arguments[arguments.index("--config") + 1] if "--config" in arguments else "ours"
+behaviour = json.loads(os.environ["FAKE"]).get(config, {{}})
+if behaviour.get("crash"):
+    print("segmentation violation, more or less", file=sys.stderr)
+    sys.exit(7)
+print(json.dumps({{"ready": True, "config": config, "version": "0"}}), flush=True)
+step = 0
+for line in sys.stdin:
+    if line.split() == ["quit"]:
+        break
+    n = int(line.split()[1])
+    if behaviour.get("hang"):
+        time.sleep(1000)
+    if behaviour.get("garbage"):
+        print("hello", flush=True)
+        continue
+    if behaviour.get("error"):
+        print(json.dumps({{"error": behaviour["error"]}}), flush=True)
+        sys.exit(1)
+    losses = [behaviour.get("loss", 2.0) - 0.01 * (step + i) for i in range(n)]
+    step += n
+    ms = behaviour.get("ms", 100.0)
+    print(json.dumps({{"ms": [ms + 5, ms] + [ms + 9] * (n - 2), "losses": losses, "peak_mb": behaviour.get("peak", 50)}}), flush=True)
+"""
+
+CASE = "train_lstm_text_b32"  # two configurations: default and compile
+
+
+class RunTest(unittest.TestCase):
+    def setUp(self):
+        folder = tempfile.TemporaryDirectory()
+        self.addCleanup(folder.cleanup)
+        self.folder = pathlib.Path(folder.name)
+        self.fake = self.folder / "fake"
+        self.fake.write_text(FAKE.format(python=sys.executable))
+        self.fake.chmod(0o755)
+
+    def run_bench(self, behaviours, *arguments, binary=None, cases=(CASE,)):
+        environment = dict(os.environ, FAKE=json.dumps(behaviours), THALWEG_BENCH_PYTHON=str(self.fake),
+                           THALWEG_BENCH_BIN=str(self.fake) if binary is None else binary)
+        output = self.folder / "out" / "bench.json"
+        done = subprocess.run(
+            [sys.executable, str(RUN), *cases, "--rounds", "3", "--seconds", "0.3", "--deadline", "3",
+             "--output", str(output), *arguments],
+            env=environment, capture_output=True, text=True, timeout=60)
+        self.assertNotIn(str(self.fake), subprocess.run(["ps", "ax"], capture_output=True, text=True).stdout)
+        return done, json.loads(output.read_text()) if output.exists() else None
+
+    def test_compares_with_the_fastest_configuration(self):
+        done, results = self.run_bench({"ours": {"ms": 50, "peak": 40}, "default": {"ms": 100}, "compile": {"ms": 80, "peak": 70}})
+        self.assertEqual(done.returncode, 0, done.stderr)
+        (entry,) = results
+        self.assertEqual(entry["case"], CASE)
+        self.assertEqual(entry["peer"], "pytorch compile")
+        self.assertEqual((entry["ours_ms"], entry["peer_ms"], entry["ratio"]), (50, 80, 1.6))
+        self.assertEqual((entry["ours_peak_mb"], entry["peer_peak_mb"]), (40, 70))
+        self.assertIn("1.600", done.stdout)
+
+    def test_skips_a_configuration_that_fails(self):
+        for failure in ({"crash": True}, {"error": "unsupported"}, {"hang": True}, {"garbage": True}):
+            with self.subTest(failure):
+                done, results = self.run_bench({"compile": failure})
+                self.assertEqual(done.returncode, 0, done.stderr)
+                self.assertEqual(results[0]["peer"], "pytorch default")
+                self.assertIn("pytorch compile", done.stderr)
+
+    def test_says_when_every_configuration_failed(self):
+        done, results = self.run_bench({"default": {"crash": True}, "compile": {"crash": True}})
+        self.assertEqual((done.returncode, results), (1, []))
+        self.assertIn("status 7", done.stderr)
+        self.assertIn("more or less", done.stderr)
+
+    def test_fails_when_the_losses_differ(self):
+        for loss in (2.1, float("nan")):
+            done, results = self.run_bench({"ours": {"loss": loss}})
+            self.assertEqual((done.returncode, results), (1, []))
+            self.assertIn("do not compute the same thing", done.stdout)
+
+    def test_fails_when_our_worker_does_and_goes_on(self):
+        for failure in ({"crash": True}, {"hang": True}, {"error": "no such case"}):
+            with self.subTest(failure):
+                done, results = self.run_bench({"ours": failure}, cases=(CASE, "train_ncf_b2048"))
+                self.assertEqual((done.returncode, results), (1, []))
+                self.assertEqual(done.stdout.count("FAILED"), 2)
+
+    def test_names_what_is_missing(self):
+        done, results = self.run_bench({}, binary="")
+        self.assertEqual((done.returncode, results), (2, None))
+        self.assertIn("make bench", done.stderr)
+        done, _ = self.run_bench({}, cases=("train_nothing",))
+        self.assertEqual(done.returncode, 2)
+        self.assertIn(CASE, done.stderr)
+
+    def test_peer_only_needs_no_worker_of_ours(self):
+        done, results = self.run_bench({}, "--peer-only", binary="")
+        self.assertEqual((done.returncode, results), (0, None))
+        self.assertIn("pytorch", done.stdout)
+
+
+if __name__ == "__main__":
+    unittest.main()

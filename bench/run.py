@@ -1,0 +1,360 @@
+#!/usr/bin/env python3
+"""Trains each case with Thalweg and with PyTorch's fastest configuration, side by side, and prints the ratio.
+
+For each case:
+  1. every PyTorch configuration is tried in a process of its own; the fastest stays. One that fails is reported and skipped.
+  2. Thalweg's worker starts. Both sides began from the same weights and batch: the losses of the first steps must agree,
+     or the case fails and is not measured.
+  3. both run in turns, each alone: the other is stopped (SIGSTOP), so that no idle thread spins. The order changes every round.
+A side's time is the median over rounds of the fastest step in each round. Peak memory is the process's VmHWM after its runs.
+
+Results go to build/bench.json after every case: a list of {"case", "ours_ms", "peer", "peer_ms", "ratio",
+"ours_peak_mb", "peer_peak_mb"} and a few more keys. Exit status: 0; 1 when a case failed; 2 for a usage or set-up error.
+Environment: THALWEG_BENCH_BIN, Thalweg's worker; THALWEG_BENCH_PYTHON, a Python that has torch and numpy
+(default ${THALWEG_DEPS:-~/.cache/thalweg}/bench-venv/bin/python).
+"""
+
+import argparse
+import ctypes
+import json
+import os
+import pathlib
+import select
+import signal
+import statistics
+import subprocess
+import sys
+import tempfile
+import time
+
+HERE = pathlib.Path(__file__).resolve().parent
+ROOT = HERE.parent
+sys.path.insert(0, str(HERE / "peer"))
+
+from cases import CASES  # noqa: E402
+
+PR_SET_PDEATHSIG = 1
+
+
+def log(text):
+    print(f"[{time.strftime('%H:%M:%S')}] {text}", file=sys.stderr, flush=True)
+
+
+class WorkerError(Exception):
+    """A worker said so, died, answered nonsense or missed its deadline. The message names the worker."""
+
+
+class Worker:
+    """A process that speaks torch_peer.py's line protocol. Stopped whenever it is not asked for something."""
+
+    def __init__(self, label, command, deadline):
+        self.label, self.buffer, self.stopped = label, b"", False
+        self.stderr = tempfile.TemporaryFile()
+        libc = ctypes.CDLL(None)
+        try:
+            # A group of its own, so that helpers stop and end with it; and it ends if this script is killed,
+            # even while it is stopped.
+            self.process = subprocess.Popen(
+                command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=self.stderr, start_new_session=True,
+                preexec_fn=lambda: libc.prctl(PR_SET_PDEATHSIG, signal.SIGKILL))
+        except OSError as error:
+            raise WorkerError(f"{label}: cannot start {command[0]}: {error.strerror}") from None
+        try:
+            self.hello = self._answer(deadline)
+            if self.hello.get("ready") is not True:
+                raise WorkerError(f"{label}: expected a ready line, got {self.hello}")
+            self.pause()
+        except BaseException:
+            self.close()
+            raise
+
+    def run(self, steps, deadline):
+        """-> (milliseconds of each step, losses, peak in MiB)"""
+        self.resume()
+        try:
+            self.process.stdin.write(f"run {steps}\n".encode())
+            self.process.stdin.flush()
+        except BrokenPipeError:
+            pass  # it has died: reading its answer says why
+        answer = self._answer(deadline)
+        self.pause()
+        try:
+            ms, losses, peak = [float(x) for x in answer["ms"]], [float(x) for x in answer["losses"]], float(answer["peak_mb"])
+        except (KeyError, TypeError, ValueError):
+            raise WorkerError(f"{self.label}: malformed answer {answer}") from None
+        if len(ms) != steps or len(losses) != steps:
+            raise WorkerError(f"{self.label}: asked for {steps} steps, got {len(ms)} times and {len(losses)} losses")
+        return ms, losses, peak
+
+    def pause(self):
+        self._signal(signal.SIGSTOP)
+        self.stopped = True
+
+    def resume(self):
+        if self.stopped:
+            self._signal(signal.SIGCONT)
+            self.stopped = False
+
+    def close(self):
+        """Ends the process, politely first. Safe to call twice."""
+        if self.process.poll() is None:
+            self.resume()
+            try:
+                self.process.stdin.write(b"quit\n")
+                self.process.stdin.flush()
+                self.process.wait(timeout=2)
+            except (OSError, subprocess.TimeoutExpired):
+                pass
+        self._signal(signal.SIGKILL)
+        self.process.wait()
+        for pipe in (self.process.stdin, self.process.stdout, self.stderr):
+            try:
+                pipe.close()
+            except BrokenPipeError:
+                pass
+
+    def _signal(self, number):
+        try:
+            os.killpg(self.process.pid, number)
+        except (ProcessLookupError, PermissionError):
+            pass
+
+    def _answer(self, deadline):
+        """The next JSON line within `deadline` seconds."""
+        end = time.monotonic() + deadline
+        out = self.process.stdout.fileno()
+        while b"\n" not in self.buffer:
+            left = end - time.monotonic()
+            if left <= 0:
+                raise WorkerError(f"{self.label}: no answer within {deadline:.0f} s{self._complaint()}")
+            if not select.select([out], [], [], min(left, 1.0))[0]:
+                continue
+            chunk = os.read(out, 1 << 16)
+            if not chunk:
+                try:
+                    status = self.process.wait(timeout=5)
+                except subprocess.TimeoutExpired:
+                    status = "unknown"
+                raise WorkerError(f"{self.label}: ended with status {status}{self._complaint()}")
+            self.buffer += chunk
+        line, self.buffer = self.buffer.split(b"\n", 1)
+        try:
+            answer = json.loads(line)
+        except ValueError:
+            answer = None
+        if not isinstance(answer, dict):
+            raise WorkerError(f"{self.label}: not a JSON object: {line[:200].decode(errors='replace')!r}")
+        if "error" in answer:
+            raise WorkerError(f"{self.label}: {answer['error']}")
+        return answer
+
+    def _complaint(self):
+        size = self.stderr.seek(0, os.SEEK_END)
+        self.stderr.seek(max(0, size - 2000))
+        lines = self.stderr.read().decode(errors="replace").strip().splitlines()[-5:]
+        return "; its last words:\n    " + "\n    ".join(lines) if lines else ""
+
+
+class Setup:
+    """What is the same for every case: programs, threads, how long to measure."""
+
+    def __init__(self, options):
+        self.options = options
+        deps = pathlib.Path(os.environ.get("THALWEG_DEPS") or pathlib.Path.home() / ".cache" / "thalweg")
+        self.python = os.environ.get("THALWEG_BENCH_PYTHON") or str(deps / "bench-venv" / "bin" / "python")
+        self.binary = os.environ.get("THALWEG_BENCH_BIN", "")
+        if not os.access(self.python, os.X_OK):
+            raise SystemExit(f"bench: no Python with torch at {self.python}.\n"
+                             "Install the benchmark environment as bench/README.md says, or set THALWEG_BENCH_PYTHON.")
+        if not options.peer_only and not os.access(self.binary, os.X_OK):
+            found = f"THALWEG_BENCH_BIN is {self.binary!r}, which is not a program" if self.binary else "THALWEG_BENCH_BIN is not set"
+            raise SystemExit(f"bench: {found}.\nRun `make bench`, which builds the worker and sets it, "
+                             "or --peer-only to measure PyTorch alone.")
+
+    def peer(self, case, config):
+        command = [self.python, str(HERE / "peer" / "torch_peer.py"), "--case", case, "--config", config,
+                   "--threads", str(self.options.threads)]
+        if self.options.peer_fused_optimizer:
+            command.append("--fused-optimizer")
+        return Worker(f"{case}: pytorch {config}", command, self.options.deadline)
+
+    def ours(self, case):
+        command = [self.binary, "--case", case, "--threads", str(self.options.threads)]
+        return Worker(f"{case}: thalweg", command, self.options.deadline)
+
+    def steps(self, ms):
+        """Steps that fill a side's share of a round."""
+        return min(200, max(2, round(self.options.seconds * 1e3 / ms)))
+
+    def step_deadline(self, steps, ms):
+        """Generous: a busy machine must not fail a case, a hang must not last for ever."""
+        return 120 + steps * ms * 0.02
+
+
+class Probe:
+    """One PyTorch configuration after its first steps."""
+
+    def __init__(self, setup, name, config):
+        self.config = config
+        self.worker = setup.peer(name, config)
+        try:
+            # The first steps compile, allocate and tune; their losses are the ones to compare.
+            _, self.losses, _ = self.worker.run(CASES[name]["check_steps"], setup.options.deadline)
+            ms, _, _ = self.worker.run(2, setup.options.deadline)
+            steps = min(setup.steps(min(ms)), 20)
+            more, _, self.peak = self.worker.run(steps, setup.step_deadline(steps, max(ms)))
+        except BaseException:
+            self.worker.close()
+            raise
+        self.ms = min(ms + more)
+
+
+def fastest_peer(setup, name):
+    """-> (the fastest Probe, its worker alive and stopped; {config: ms or why it failed})"""
+    best, seen = None, {}
+    try:
+        for config in setup.options.peer_configs or CASES[name]["configs"]:
+            if config not in CASES[name]["configs"]:
+                continue
+            started = time.monotonic()
+            try:
+                probe = Probe(setup, name, config)
+            except WorkerError as error:
+                log(f"skipped: {error}")
+                seen[config] = f"failed: {error}".splitlines()[0][:200]
+                continue
+            seen[config] = probe.ms
+            log(f"{name}: pytorch {config} {probe.ms:.1f} ms, peak {probe.peak:.0f} MB (ready after {time.monotonic() - started:.0f} s), "
+                f"losses {' '.join(f'{x:.6g}' for x in probe.losses)}")
+            slower = probe if best is not None and best.ms <= probe.ms else best
+            best = best if slower is probe else probe
+            if slower is not None:
+                slower.worker.close()
+    except BaseException:
+        if best is not None:
+            best.worker.close()
+        raise
+    if best is None:
+        raise WorkerError(f"{name}: every PyTorch configuration failed")
+    return best, seen
+
+
+def loss_difference(name, ours, peer):
+    """Largest relative difference of the first losses; raises when it is beyond the case's tolerance."""
+    worst = 0.0
+    for step, (a, b) in enumerate(zip(ours, peer, strict=True)):
+        difference = abs(a - b) / max(abs(b), 1e-12)
+        if not difference <= CASES[name]["tolerance"]:  # also when either is NaN
+            raise WorkerError(
+                f"{name}: the two sides do not compute the same thing: loss of step {step} is {a:.7g} with Thalweg, {b:.7g} with PyTorch, "
+                f"tolerance {CASES[name]['tolerance']:g}\n    thalweg {' '.join(f'{x:.7g}' for x in ours)}\n    pytorch {' '.join(f'{x:.7g}' for x in peer)}")
+        worst = max(worst, difference)
+    return worst
+
+
+def measure(setup, name):
+    """-> the case's entry of bench.json"""
+    probe, seen = fastest_peer(setup, name)
+    sides = {"peer": probe.worker}
+    try:
+        result = {"case": name, "peer": f"pytorch {probe.config}", "peer_version": probe.worker.hello.get("version"), "peer_configs": seen}
+        if setup.options.peer_only:
+            return result | {"peer_ms": round(probe.ms, 3), "peer_peak_mb": probe.peak}
+        sides["ours"] = setup.ours(name)
+        _, losses, _ = sides["ours"].run(len(probe.losses), setup.options.deadline)
+        difference = loss_difference(name, losses, probe.losses)
+        log(f"{name}: losses agree within {difference:.2g}")
+        ms, _, _ = sides["ours"].run(2, setup.options.deadline)
+        guess = {"ours": min(ms), "peer": probe.ms}
+        minima, peaks = {"ours": [], "peer": []}, {}
+        for number in range(setup.options.rounds):
+            for side in ("ours", "peer") if number % 2 == 0 else ("peer", "ours"):
+                steps = setup.steps(guess[side])
+                ms, _, peaks[side] = sides[side].run(steps, setup.step_deadline(steps, guess[side]))
+                minima[side].append(min(ms))
+            log(f"{name}: round {number + 1}/{setup.options.rounds}: ours {minima['ours'][-1]:.1f} ms, "
+                f"peer {minima['peer'][-1]:.1f} ms, ratio {minima['peer'][-1] / minima['ours'][-1]:.3f}")
+    finally:
+        for worker in sides.values():
+            worker.close()
+    ours_ms, peer_ms = statistics.median(minima["ours"]), statistics.median(minima["peer"])
+    return result | {
+        "ours_ms": round(ours_ms, 3), "peer_ms": round(peer_ms, 3), "ratio": round(peer_ms / ours_ms, 4), "target": CASES[name]["target"],
+        "ours_peak_mb": peaks["ours"], "peer_peak_mb": peaks["peer"], "loss_difference": difference, "rounds": minima,
+    }
+
+
+def write(path, results):
+    path.parent.mkdir(parents=True, exist_ok=True)
+    aside = path.with_suffix(".tmp")
+    aside.write_text(json.dumps(results, indent=1) + "\n")
+    aside.replace(path)
+
+
+def table(results, failures):
+    rows = [("case", "ours_ms", "peer", "peer_ms", "ratio", "target", "", "ours_MB", "peer_MB")]
+    for r in results:
+        measured = "ratio" in r
+        met = measured and r["ratio"] >= r["target"]
+        lean = measured and r["ours_peak_mb"] <= r["peer_peak_mb"]
+        remark = "" if not measured else ("" if met else "slow ") + ("" if lean else "big")
+        rows.append((
+            r["case"], f"{r['ours_ms']:.1f}" if measured else "-", r["peer"], f"{r['peer_ms']:.1f}", f"{r['ratio']:.3f}" if measured else "-",
+            f"{CASES[r['case']]['target']:.2f}", remark.strip() or ("ok" if measured else ""),
+            f"{r['ours_peak_mb']:.0f}" if measured else "-", f"{r['peer_peak_mb']:.0f}"))
+    widths = [max(len(row[i]) for row in rows) for i in range(len(rows[0]))]
+    lines = ["  ".join(cell.ljust(w) if i in (0, 2, 6) else cell.rjust(w) for i, (cell, w) in enumerate(zip(row, widths))).rstrip() for row in rows]
+    lines += [f"FAILED  {failure}" for failure in failures]
+    return "\n".join(lines)
+
+
+def arguments():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("cases", nargs="*", metavar="CASE", help="all when none is named: " + ", ".join(CASES))
+    parser.add_argument("--rounds", type=int, default=5, help="turns each side gets (default 5)")
+    parser.add_argument("--seconds", type=float, default=5.0, help="length of one turn; at least 2 steps (default 5)")
+    parser.add_argument("--threads", type=int, default=2)
+    parser.add_argument("--output", type=pathlib.Path, default=ROOT / "build" / "bench.json")
+    parser.add_argument("--deadline", type=float, default=1800, help="seconds for a worker's start and first steps, compiling included (default 1800)")
+    parser.add_argument("--peer-only", action="store_true", help="measure PyTorch's configurations only; writes no file")
+    parser.add_argument("--peer-configs", nargs="+", metavar="CONFIG", help="try only these PyTorch configurations")
+    parser.add_argument("--peer-fused-optimizer", action="store_true", help="give PyTorch its fused optimiser kernels, which are off by default there")
+    options = parser.parse_args()
+    unknown = [c for c in options.cases if c not in CASES]
+    if unknown:
+        parser.error(f"unknown case {', '.join(unknown)}; known: {', '.join(CASES)}")
+    if options.rounds < 1 or options.seconds <= 0 or options.threads < 1 or options.deadline <= 0:
+        parser.error("--rounds, --seconds, --threads and --deadline must be positive")
+    return options
+
+
+def main():
+    options = arguments()
+    try:
+        setup = Setup(options)
+    except SystemExit as error:
+        print(error, file=sys.stderr)
+        return 2
+    # Ending by a signal must still end the workers, which may be stopped.
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))
+    load = os.getloadavg()[0]
+    if load > 0.5:
+        log(f"load average is {load:.1f}: other work on this machine will show in the figures")
+    results, failures = [], []
+    for name in options.cases or CASES:
+        try:
+            results.append(measure(setup, name))
+        except WorkerError as error:
+            failures.append(str(error))
+            log(f"FAILED: {error}")
+        if not options.peer_only:
+            write(options.output, results)
+    print(table(results, failures))
+    return 1 if failures else 0
+
+
+if __name__ == "__main__":
+    try:
+        sys.exit(main())
+    except KeyboardInterrupt:
+        sys.exit(130)
