@@ -62,12 +62,18 @@ Layout::Layout(const TensorType& type)
 
 Layout::Layout(const TensorType& type, memory::desc md)
     : type_(type), md_(std::move(md)), has_desc_(true), bytes_(md_.get_size()) {
-  plain_ = md_ == row_major(type);
+  plain_ = md_ == row_major({type.dtype, Shape(md_.get_dims())});
+  if (plain_) md_ = row_major(type);
 }
 
 const memory::desc& Layout::desc() const {
   TW_REQUIRE(has_desc_, "oneDNN cannot describe a value of type ", type_);
   return md_;
+}
+
+memory::desc Layout::desc_like(const Layout& other) const {
+  const memory::dims dims = other.desc().get_dims();
+  return plain_ && static_cast<size_t>(desc().get_ndims()) < dims.size() ? desc().reshape(dims) : desc();
 }
 
 bool Layout::padded() const { return bytes_ != static_cast<size_t>(type_.shape.num_elements()) * size_of(type_.dtype); }

@@ -15,7 +15,8 @@ class Layout {
   Layout() = default;
   /// Row-major.
   explicit Layout(const TensorType& type);
-  /// As oneDNN describes it; `md` must agree with the shape of `type` up to leading ones for scalars.
+  /// As oneDNN describes it; `md` must agree with the shape of `type`, but that scalars have one dimension and weights
+  /// of a grouped convolution one more: [O, I, ...] is [groups, O/groups, I, ...] there.
   Layout(const TensorType& type, dnnl::memory::desc md);
 
   const TensorType& type() const { return type_; }
@@ -25,6 +26,8 @@ class Layout {
   /// False for element types or ranks that oneDNN does not know; such a layout is always plain.
   bool has_desc() const { return has_desc_; }
   const dnnl::memory::desc& desc() const;
+  /// The same with the dimensions in which `other` is described, for reorders from or to grouped weights.
+  dnnl::memory::desc desc_like(const Layout& other) const;
   /// Size of the buffer, padding included.
   size_t bytes() const { return bytes_; }
   /// True if the buffer holds elements beyond the logical ones (channels rounded up to a block).

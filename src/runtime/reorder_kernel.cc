@@ -14,10 +14,12 @@ std::unique_ptr<Kernel> make_reorder_kernel(const Layout& from, const Layout& to
     return nothing;
   }
   auto kernel = std::make_unique<OneDnnKernel>();
-  const dnnl::reorder::primitive_desc pd(dnnl_engine(), from.desc(), dnnl_engine(), to.desc());
+  const dnnl::memory::desc source = from.desc_like(to);
+  const dnnl::memory::desc target = to.desc_like(from);
+  const dnnl::reorder::primitive_desc pd(dnnl_engine(), source, dnnl_engine(), target);
   kernel->set_primitive(dnnl::reorder(pd), pd.impl_info_str());
-  kernel->bind_input(DNNL_ARG_FROM, 0, from);
-  kernel->bind_output(DNNL_ARG_TO, 0, to);
+  kernel->bind_input(DNNL_ARG_FROM, 0, from, source);
+  kernel->bind_output(DNNL_ARG_TO, 0, to, target);
   return kernel;
 }
 

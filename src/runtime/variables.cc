@@ -19,8 +19,8 @@ void reorder(const Layout& from, const void* source, const Layout& to, void* tar
     std::memcpy(target, converted.raw(), converted.num_bytes());
     return;
   }
-  dnnl::memory in(from.desc(), dnnl_engine(), const_cast<void*>(source));
-  dnnl::memory out(to.desc(), dnnl_engine(), target);
+  dnnl::memory in(from.desc_like(to), dnnl_engine(), const_cast<void*>(source));
+  dnnl::memory out(to.desc_like(from), dnnl_engine(), target);
   dnnl::reorder(in, out).execute(dnnl_stream(), in, out);
   dnnl_stream().wait();
 }

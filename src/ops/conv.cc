@@ -1,0 +1,178 @@
+// Copyright The Thalweg Authors. SPDX-License-Identifier: Apache-2.0
+// conv and its gradients:
+//   conv(x, w[, bias]) -> y                attributes strides, pads, dilations, groups, activation
+//   conv_grad_data(dy, w) -> dx            "input_spatial": the spatial extents of x, which dy does not determine
+//   conv_grad_weights(dy, x) -> dw[, db]   "kernel": that of w; "bias": also give db; "weights_dtype", "bias_dtype":
+//                                          element types of the results if they are not that of dy, so that a bf16
+//                                          convolution can give the f32 gradient of its f32 master weights
+#include "thalweg/ops/conv.h"
+
+#include "ops/conv_geometry.h"
+#include "thalweg/ops/elementwise.h"
+#include "thalweg/ops/reduce.h"
+
+namespace thalweg {
+namespace {
+
+bool meet(int64_t a, int64_t b) { return a == b || a == kFree || b == kFree; }
+
+void check_channels(const InferContext& context, int64_t channels, const Shape& w) {
+  const int64_t groups = context.attrs().integer("groups", 1);
+  context.require(groups >= 1, "groups must be at least 1, got ", groups);
+  context.require(w[0] % groups == 0, w[0], " output channels do not divide into ", groups, " groups");
+  context.require(meet(channels, w[1] == kFree ? kFree : w[1] * groups), "the input has ", channels,
+                  " channels, the weight is for ", w[1] * groups);
+}
+
+/// Input x of the convolution: 1 to 3 spatial dimensions, and a weight of as many.
+void check_ranks(const InferContext& context, const Shape& x, const Shape& w) {
+  context.require(x.rank() >= 3 && x.rank() <= 5, "the input must have 1 to 3 spatial dimensions");
+  context.require(w.rank() == x.rank(), "the weight must have as many dimensions as the input");
+}
+
+Shape conv_output(const InferContext& context, const Shape& x, const Shape& w) {
+  const Window window = read_window(context.attrs(), spatial_dims(w));
+  std::vector<int64_t> out(window.rank());
+  for (size_t d = 0; d < window.rank(); ++d) {
+    const int64_t extent = x[static_cast<int>(d) + 2];
+    out[d] = window.positions(d, extent);
+    context.require(out[d] != 0, "the kernel reaches over ", window.reach(d), " elements of spatial dimension ", d,
+                    ", which has ", extent, " and padding ", window.begins[d], "+", window.ends[d]);
+  }
+  return with_spatial(x[0], w[0], out);
+}
+
+void check_bias(const InferContext& context, size_t index, int64_t channels) {
+  if (!context.has(index)) return;
+  context.require_rank(index, 1);
+  context.require(meet(context.shape(index)[0], channels), "the bias must have one element per output channel (",
+                  channels, ")");
+  const bool wide = context.dtype(index) == DType::kF32 && context.dtype(0) != DType::kF64;
+  context.require(wide || context.dtype(index) == context.dtype(0),
+                  "the bias must be f32 or of the input's element type");
+}
+
+std::vector<TensorType> infer_conv(const InferContext& context) {
+  const Shape& x = context.shape(0);
+  const Shape& w = context.shape(1);
+  context.require_floating(0);
+  context.require(context.dtype(1) == context.dtype(0), "input and weight differ in element type");
+  check_ranks(context, x, w);
+  check_window(context, static_cast<size_t>(x.rank()) - 2);
+  check_channels(context, x[1], w);
+  check_bias(context, 2, w[0]);
+  const std::string activation = context.attrs().text("activation");
+  context.require(activation.empty() || activation == "relu", "unknown activation '", activation, "'");
+  return {{context.dtype(0), conv_output(context, x, w)}};
+}
+
+std::vector<TensorType> infer_grad_data(const InferContext& context) {
+  const Shape& dy = context.shape(0);
+  const Shape& w = context.shape(1);
+  check_ranks(context, dy, w);
+  check_window(context, static_cast<size_t>(dy.rank()) - 2);
+  const std::vector<int64_t> spatial = context.attrs().integers("input_spatial");
+  context.require(spatial.size() + 2 == static_cast<size_t>(dy.rank()), "input_spatial does not fit the gradient");
+  const Shape x = with_spatial(dy[0], w[1] * context.attrs().integer("groups", 1), spatial);
+  check_channels(context, x[1], w);
+  context.require(conv_output(context, x, w) == dy, "the gradient of an output ", conv_output(context, x, w),
+                  " is expected");
+  return {{context.dtype(0), x}};
+}
+
+DType result_dtype(const InferContext& context, const char* attribute) {
+  const std::string name = context.attrs().text(attribute);
+  return name.empty() ? context.dtype(0) : dtype_from_name(name);
+}
+
+std::vector<TensorType> infer_grad_weights(const InferContext& context) {
+  const Shape& dy = context.shape(0);
+  const Shape& x = context.shape(1);
+  const int64_t groups = context.attrs().integer("groups", 1);
+  const std::vector<int64_t> kernel = context.attrs().integers("kernel");
+  context.require(dy[1] != kFree && x[1] != kFree, "channels must be known");
+  const Shape w = with_spatial(dy[1], x[1] / groups, kernel);
+  check_ranks(context, x, w);
+  check_window(context, kernel.size());
+  check_channels(context, x[1], w);
+  context.require(conv_output(context, x, w) == dy, "the gradient of an output ", conv_output(context, x, w),
+                  " is expected");
+  std::vector<TensorType> results{{result_dtype(context, "weights_dtype"), w}};
+  if (context.attrs().flag("bias")) results.push_back({result_dtype(context, "bias_dtype"), Shape{dy[1]}});
+  return results;
+}
+
+Attributes window_attributes(const Attributes& attrs) {
+  Attributes result;
+  for (const char* name : {"strides", "pads", "dilations", "groups"}) {
+    if (attrs.has(name)) result.set(name, attrs.items().at(name));
+  }
+  return result;
+}
+
+void add_weight_gradients(GradientContext& context, Value* dy) {
+  Attributes attrs = window_attributes(context.attrs());
+  const bool bias = context.wants(2);
+  attrs.set("kernel", spatial_dims(context.input(1)->shape()));
+  attrs.set("weights_dtype", std::string(name_of(context.input(1)->dtype())));
+  if (bias) {
+    attrs.set("bias", int64_t{1});
+    attrs.set("bias_dtype", std::string(name_of(context.input(2)->dtype())));
+  }
+  const Node* node = context.graph().add("conv_grad_weights", {dy, context.input(0)}, attrs);
+  context.set(1, node->output(0));
+  if (bias) context.set(2, node->output(1));
+}
+
+void conv_gradient(GradientContext& context) {
+  Value* dy = context.output_gradient();
+  if (context.attrs().text("activation") == "relu") {
+    dy = context.graph().add("unary_grad", {dy, context.output()}, {{"function", std::string("relu")}})->output();
+  }
+  // The data gradient comes first: what lies further down waits for it, and nobody waits for the weights.
+  if (context.wants(0)) {
+    const std::vector<int64_t> spatial = spatial_dims(context.input(0)->shape());
+    for (int64_t extent : spatial) {
+      TW_REQUIRE(extent != kFree, describe(context.node()),
+                 ": the gradient needs static spatial dimensions; specialise the graph first");
+    }
+    Attributes attrs = window_attributes(context.attrs());
+    attrs.set("input_spatial", spatial);
+    context.set(0, context.graph().add("conv_grad_data", {dy, context.input(1)}, attrs)->output());
+  }
+  if (context.wants(1)) {
+    add_weight_gradients(context, dy);
+  } else if (context.wants(2)) {
+    std::vector<int64_t> axes{0};
+    for (int d = 2; d < dy->shape().rank(); ++d) axes.push_back(d);
+    context.set(2, ops::cast(ops::reduce_sum(dy, axes), context.input(2)->dtype()));
+  }
+}
+
+const RegisterOp kConv({"conv", 2, 3, infer_conv, conv_gradient});
+const RegisterOp kGradData({"conv_grad_data", 2, 2, infer_grad_data, nullptr});
+const RegisterOp kGradWeights({"conv_grad_weights", 2, 2, infer_grad_weights, nullptr});
+
+}  // namespace
+
+ConvGeometry conv_geometry(const Node& node) {
+  const auto in = [&](size_t i) -> const Shape& { return node.input(i)->shape(); };
+  const Shape& out = node.output()->shape();
+  if (node.op_name() == "conv") return conv_geometry(node.attrs(), in(0), in(1), out);
+  if (node.op_name() == "conv_grad_weights") return conv_geometry(node.attrs(), in(1), out, in(0));
+  return conv_geometry(node.attrs(), out, in(1), in(0));
+}
+
+namespace ops {
+
+Value* conv(Value* x, Value* weight, Value* bias, const ConvOptions& options, const std::string& name) {
+  Attributes attrs{{"strides", options.strides}, {"pads", options.pads}, {"dilations", options.dilations}};
+  attrs.set("groups", options.groups);
+  if (!options.activation.empty()) attrs.set("activation", options.activation);
+  std::vector<Value*> inputs{x, weight};
+  if (bias != nullptr) inputs.push_back(bias);
+  return x->graph().add("conv", inputs, attrs, name)->output();
+}
+
+}  // namespace ops
+}  // namespace thalweg

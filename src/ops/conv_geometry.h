@@ -1,0 +1,28 @@
+// Copyright The Thalweg Authors. SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "ops/window.h"
+#include "thalweg/graph.h"
+
+namespace thalweg {
+
+/// The convolution that a node computes or differentiates: y = conv(x, w). For the gradients, and for the transposed
+/// convolution (which is a data gradient), x, w and y are the roles in that underlying convolution.
+struct ConvGeometry {
+  Window window;
+  int64_t groups = 1;
+  Shape x;  ///< [N, C, in...]
+  Shape w;  ///< [O, C/groups, kernel...]
+  Shape y;  ///< [N, O, out...]
+
+  size_t rank() const { return window.rank(); }
+};
+
+inline ConvGeometry conv_geometry(const Attributes& attrs, const Shape& x, const Shape& w, const Shape& y) {
+  return {read_window(attrs, spatial_dims(w)), attrs.integer("groups", 1), x, w, y};
+}
+
+/// For the nodes conv, conv_grad_data, conv_grad_weights and conv_transpose.
+ConvGeometry conv_geometry(const Node& node);
+
+}  // namespace thalweg

@@ -1,0 +1,64 @@
+// Copyright The Thalweg Authors. SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstring>
+#include <utility>
+#include <vector>
+
+#include "ops/conv_geometry.h"
+#include "runtime/kernels/onednn/onednn_kernel.h"
+
+namespace thalweg {
+
+/// Descriptors of the operands of the convolution y = conv(x, w); `any` unless one is to be taken as it lies.
+struct ConvDescs {
+  dnnl::memory::desc x, w, y, bias;
+};
+
+/// A convolution in oneDNN's terms.
+struct ConvProblem {
+  ConvGeometry geometry;
+  dnnl::memory::dims strides, dilates, begins, ends;
+  /// As oneDNN wants them: [O, I, ...], or [groups, O/groups, I, ...].
+  dnnl::memory::dims weights;
+
+  explicit ConvProblem(ConvGeometry conv);
+  ConvDescs any(DType x, DType w, DType y) const;
+  /// The forward primitive that gradients take as a hint, and whose layouts they try to keep.
+  dnnl::convolution_forward::primitive_desc forward(const ConvDescs& descs, const dnnl::primitive_attr& attr,
+                                                    dnnl::prop_kind kind) const;
+};
+
+/// One operand whose layout is known already: `argument` in the primitive, `member` of ConvDescs, and how it lies.
+struct GivenDesc {
+  int argument = 0;
+  dnnl::memory::desc ConvDescs::*member = nullptr;
+  dnnl::memory::desc md;
+};
+
+/// Makes a primitive descriptor with `make(descs)`, then takes each given operand as it lies if oneDNN has the same
+/// implementation for that: a reorder saved costs nothing then, while another implementation would be a slower one.
+template <typename Make>
+auto settle_layouts(const Make& make, ConvDescs descs, const std::vector<GivenDesc>& given) {
+  auto pd = make(descs);
+  if (!pd) return pd;
+  for (const GivenDesc& operand : given) {
+    if (pd.query_md(dnnl::query::exec_arg_md, operand.argument) == operand.md) continue;
+    ConvDescs tried = descs;
+    tried.*operand.member = operand.md;
+    auto other = make(tried);
+    if (!other || std::strcmp(other.impl_info_str(), pd.impl_info_str()) != 0) continue;
+    pd = std::move(other);
+    descs = tried;
+  }
+  return pd;
+}
+
+/// Null, with the reason, unless oneDNN computes convolutions on these operands.
+bool onednn_conv_possible(const KernelRequest& request, std::string& declined);
+
+/// For settle_layouts: nothing if the operand's layout does not matter (fixed weights) or has yet to be chosen (plain
+/// weights may be a parameter that adopts what we ask for).
+void give_weights(const KernelRequest& request, size_t index, std::vector<GivenDesc>& given);
+
+}  // namespace thalweg
