@@ -68,7 +68,10 @@ Lowering::Version& Lowering::source_version(const Value* value) {
 int Lowering::materialize(const Value* value, const Layout& layout) {
   ValueState& state = values_.at(value);
   for (const Version& version : state.versions) {
-    if (version.layout == layout) return version.buffer;
+    if (version.layout != layout) continue;
+    // From here on a kernel depends on it: a later one that wants another layout gets a reorder.
+    if (state.variable >= 0) program_.variables_->pin(static_cast<size_t>(state.variable));
+    return version.buffer;
   }
   if (state.variable >= 0 && !program_.variables_->pinned(static_cast<size_t>(state.variable))) {
     const auto index = static_cast<size_t>(state.variable);
