@@ -174,8 +174,14 @@ class Graph {
   // For passes.
   /// Makes every reader of `from` (nodes, outputs, assignments, gradients) read `to`; types must be equal.
   void replace(Value* from, Value* to);
+  /// As replace, for the list of outputs only; the types may differ.
+  void replace_output(Value* from, Value* to);
   void set_inputs(Node* node, std::vector<Value*> inputs);
   void set_attribute(Node* node, const std::string& name, Attributes::Item value);
+  /// Infers the output types of a node anew after its inputs or attributes changed. Nodes that read them must follow.
+  void infer_again(Node* node);
+  /// Restores an order in which every node follows its producers, keeping the present order wherever it can.
+  void sort_nodes();
   /// Forgets all assignments (a model that only infers keeps its states as they are).
   void clear_assignments() { assignments_.clear(); }
   /// Removes nodes from which no output, assignment or gradient can be reached; returns how many.

@@ -14,8 +14,8 @@ Precision precision_from_name(const std::string& name);
 /// the node's attributes "running_mean" and "running_variance"), dropout goes, assignments go.
 void to_inference(Graph& graph);
 
-/// conv/linear + ReLU, batch norm + ReLU, batch norm + add + ReLU become one node each. Before autodiff: the fused nodes
-/// have gradient rules of their own.
+/// conv/linear + ReLU, batch norm + ReLU, batch norm + add + ReLU become one node each. Before autodiff: the fused
+/// nodes have gradient rules of their own.
 void fuse_for_training(Graph& graph);
 
 /// After to_inference: batch norms go into the weights of the convolution or linear before them, activations and
@@ -26,8 +26,16 @@ void fuse_for_inference(Graph& graph);
 /// reductions stay f32. Before autodiff: gradients then follow the same types, and arrive at the parameters as f32.
 void use_bf16(Graph& graph);
 
-/// Nodes whose inputs are all constant become constants; equal nodes are merged; what nobody needs is removed.
+/// Equal nodes are merged, nodes that change nothing (x + 0, x * 1, casts and reshapes to the same type) and nodes that
+/// nobody needs are removed.
 void simplify(Graph& graph);
+
+/// Nodes whose inputs are all constant become constants. Lives in the runtime, whose kernels it runs.
+void fold_constants(Graph& graph);
+
+/// After autodiff: the sum of the two gradients that meet at a residual connection goes into the batch norm that reads
+/// it, which saves a pass over memory.
+void fuse_gradient_sums(Graph& graph);
 
 /// All of the above in the right order, then the gradients of `loss` for the trainable parameters.
 /// The graph must be static.

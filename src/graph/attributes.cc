@@ -1,4 +1,7 @@
 // Copyright The Thalweg Authors. SPDX-License-Identifier: Apache-2.0
+#include <array>
+#include <charconv>
+
 #include "thalweg/graph.h"
 
 namespace thalweg {
@@ -7,6 +10,12 @@ namespace {
 template <typename T>
 void print(std::ostream& out, const T& value) {
   out << value;
+}
+/// The shortest text that reads back as the same number: passes compare nodes by it.
+void print(std::ostream& out, double value) {
+  std::array<char, 32> text{};
+  const auto end = std::to_chars(text.data(), text.data() + text.size(), value).ptr;
+  out.write(text.data(), end - text.data());
 }
 void print(std::ostream& out, const std::string& value) { out << '"' << value << '"'; }
 template <typename T>

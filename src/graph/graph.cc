@@ -145,10 +145,50 @@ void Graph::replace(Value* from, Value* to) {
   }
 }
 
+void Graph::replace_output(Value* from, Value* to) { std::replace(outputs_.begin(), outputs_.end(), from, to); }
+
 void Graph::set_inputs(Node* node, std::vector<Value*> inputs) { node->inputs_ = std::move(inputs); }
 
 void Graph::set_attribute(Node* node, const std::string& name, Attributes::Item value) {
   node->attrs_.set(name, std::move(value));
+}
+
+void Graph::infer_again(Node* node) {
+  const auto types = node->op_->infer(InferContext(node->op_name(), node->name_, node->inputs_, node->attrs_));
+  TW_REQUIRE(types.size() == node->outputs_.size(), describe(*node), ": the number of outputs changed");
+  for (size_t i = 0; i < types.size(); ++i) node->outputs_[i]->type_ = types[i];
+}
+
+void Graph::sort_nodes() {
+  std::vector<std::unique_ptr<Node>> sorted;
+  std::unordered_set<const Node*> done;
+  std::unordered_map<const Node*, size_t> place;
+  for (size_t i = 0; i < nodes_.size(); ++i) place[nodes_[i].get()] = i;
+  // Depth first along producers, with an explicit stack: models can be thousands of nodes deep.
+  for (size_t start = 0; start < place.size(); ++start) {
+    if (nodes_[start] == nullptr) continue;
+    std::vector<const Node*> stack = {nodes_[start].get()};
+    while (!stack.empty()) {
+      const Node* node = stack.back();
+      if (done.count(node) > 0) {
+        stack.pop_back();
+        continue;
+      }
+      const size_t depth = stack.size();
+      for (const Value* input : node->inputs_) {
+        if (input != nullptr && input->producer_ != nullptr && done.count(input->producer_) == 0) {
+          stack.push_back(input->producer_);
+        }
+      }
+      TW_REQUIRE(stack.size() <= 2 * place.size() + depth, "graph '", name_, "' has a cycle through ", describe(*node));
+      if (stack.size() == depth) {
+        done.insert(node);
+        sorted.push_back(std::move(nodes_[place.at(node)]));
+        stack.pop_back();
+      }
+    }
+  }
+  nodes_ = std::move(sorted);
 }
 
 int Graph::remove_dead_nodes() {

@@ -1,0 +1,56 @@
+// Copyright The Thalweg Authors. SPDX-License-Identifier: Apache-2.0
+#include "passes/rewrite.h"
+#include "thalweg/ops.h"
+#include "thalweg/passes.h"
+
+namespace thalweg {
+namespace {
+
+/// The batch norm's affine map y = factor * x + offset, built from values that are fixed at inference: the runtime
+/// computes it, and the weights scaled by it, once.
+struct Affine {
+  Value* factor;
+  Value* offset;
+};
+
+Affine affine_of(const Node& norm) {
+  Value* deviation = ops::sqrt(ops::add(norm.input(4), norm.attrs().real("epsilon", 1e-5)));
+  Value* factor = ops::div(norm.input(1), deviation);
+  return {factor, ops::sub(norm.input(2), ops::mul(norm.input(3), factor))};
+}
+
+Value* scale_weights(Value* weight, Value* factor) {
+  std::vector<int64_t> shape(static_cast<size_t>(weight->shape().rank()), 1);
+  shape[0] = weight->shape()[0];
+  return ops::mul(weight, ops::reshape(factor, shape));
+}
+
+void fold_batch_norm(Graph& graph, Node* norm) {
+  const Node* source = norm->input(0)->producer();
+  if (source == nullptr || only_consumer(graph, source->output()) != norm) return;
+  if ((source->op_name() != "conv" && source->op_name() != "linear") || source->input(3) != nullptr) return;
+  if (!source->attrs().text("activation").empty() || source->input(0)->dtype() != DType::kF32) return;
+  if (source->op_name() == "linear" && norm->input(0)->shape().rank() != 2) return;
+  rewrite_at(graph, *norm, [&] {
+    const Affine affine = affine_of(*norm);
+    Value* bias = affine.offset;
+    if (source->input(2) != nullptr) bias = ops::add(bias, ops::mul(source->input(2), affine.factor));
+    return graph
+        .add(source->op_name(), {source->input(0), scale_weights(source->input(1), affine.factor), bias},
+             source->attrs(), source->name())
+        ->output();
+  });
+}
+
+}  // namespace
+
+void fuse_for_inference(Graph& graph) {
+  for (Node* node : list_nodes(graph)) {
+    if (node->op_name() == "batch_norm_inference") fold_batch_norm(graph, node);
+  }
+  graph.remove_dead_nodes();
+  // The pass for training fuses activations; what it knows of batch norms does not occur here.
+  fuse_for_training(graph);
+}
+
+}  // namespace thalweg

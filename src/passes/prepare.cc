@@ -1,0 +1,29 @@
+// Copyright The Thalweg Authors. SPDX-License-Identifier: Apache-2.0
+#include <algorithm>
+
+#include "thalweg/autodiff.h"
+#include "thalweg/passes.h"
+
+namespace thalweg {
+
+void prepare_for_training(Graph& graph, Value* loss, Precision precision) {
+  if (!graph.is_output(loss)) graph.mark_output(loss);
+  // Passes may put another node in the place of the loss; its place among the outputs stays.
+  const auto place = std::find(graph.outputs().begin(), graph.outputs().end(), loss) - graph.outputs().begin();
+  simplify(graph);
+  fuse_for_training(graph);
+  if (precision == Precision::kBF16) use_bf16(graph);
+  add_gradients(graph, graph.outputs()[static_cast<size_t>(place)]);
+  simplify(graph);
+  fuse_gradient_sums(graph);
+}
+
+void prepare_for_inference(Graph& graph, Precision precision) {
+  to_inference(graph);
+  simplify(graph);
+  fuse_for_inference(graph);
+  if (precision == Precision::kBF16) use_bf16(graph);
+  simplify(graph);
+}
+
+}  // namespace thalweg

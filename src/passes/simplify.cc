@@ -1,0 +1,83 @@
+// Copyright The Thalweg Authors. SPDX-License-Identifier: Apache-2.0
+#include <algorithm>
+#include <map>
+#include <numeric>
+
+#include "graph/op_registry.h"
+#include "thalweg/passes.h"
+
+namespace thalweg {
+namespace {
+
+bool is_constant_scalar(const Value* value, double wanted) {
+  return value->kind() == Value::Kind::kConstant && value->data().num_elements() == 1 && value->data().item() == wanted;
+}
+
+bool is_identity_permutation(const Node& node) {
+  const auto permutation = node.attrs().integers("permutation");
+  std::vector<int64_t> identity(permutation.size());
+  std::iota(identity.begin(), identity.end(), int64_t{0});
+  return !permutation.empty() && permutation == identity;
+}
+
+/// The input that the node only passes on; null if it does something.
+Value* passed_on(const Node& node) {
+  const std::string& op = node.op_name();
+  if (node.inputs().empty() || node.input(0) == nullptr || node.outputs().size() != 1) return nullptr;
+  if (node.input(0)->type() != node.output()->type()) return nullptr;
+  Value* first = node.input(0);
+  if (op == "reshape" || op == "reshape_like" || op == "cast" || op == "expand_like" || op == "expand") return first;
+  if (op == "transpose" && is_identity_permutation(node)) return first;
+  if ((op == "add" || op == "sub") && is_constant_scalar(node.input(1), 0.0)) return first;
+  if ((op == "mul" || op == "div") && is_constant_scalar(node.input(1), 1.0)) return first;
+  return nullptr;
+}
+
+bool holds_objects(const Attributes& attrs) {
+  return std::any_of(attrs.items().begin(), attrs.items().end(), [](const auto& item) {
+    return std::holds_alternative<Tensor>(item.second) || std::holds_alternative<std::shared_ptr<Graph>>(item.second);
+  });
+}
+
+/// Two nodes with equal keys compute the same.
+std::string key_of(const Node& node) {
+  std::ostringstream key;
+  key << node.op_name();
+  for (const Value* input : node.inputs()) key << ' ' << (input != nullptr ? input->id() : -1);
+  key << ' ' << node.attrs().to_string();
+  return key.str();
+}
+
+/// Constants of one element with equal content count as equal, so that nodes that read them can merge.
+void merge_scalar_constants(Graph& graph) {
+  std::map<std::pair<std::string, double>, Value*> seen;
+  const std::vector<Value*> constants = graph.constants();
+  for (Value* value : constants) {
+    if (value->data().num_elements() != 1 || graph.is_output(value)) continue;
+    std::ostringstream type;
+    type << value->type();
+    const auto [entry, fresh] = seen.emplace(std::pair(type.str(), value->data().item()), value);
+    if (!fresh) graph.replace(value, entry->second);
+  }
+}
+
+}  // namespace
+
+void simplify(Graph& graph) {
+  merge_scalar_constants(graph);
+  std::map<std::string, Node*> seen;
+  for (size_t i = 0; i < graph.nodes().size(); ++i) {
+    Node& node = *graph.nodes()[i];
+    if (Value* input = passed_on(node); input != nullptr && !graph.is_output(node.output())) {
+      graph.replace(node.output(), input);
+      continue;
+    }
+    if (node.op().impure || holds_objects(node.attrs())) continue;
+    const auto [entry, fresh] = seen.emplace(key_of(node), &node);
+    if (fresh) continue;
+    for (size_t o = 0; o < node.outputs().size(); ++o) graph.replace(node.output(o), entry->second->output(o));
+  }
+  graph.remove_dead_nodes();
+}
+
+}  // namespace thalweg

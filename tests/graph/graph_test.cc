@@ -1,0 +1,100 @@
+// Copyright The Thalweg Authors. SPDX-License-Identifier: Apache-2.0
+#include "thalweg/graph.h"
+
+#include <gtest/gtest.h>
+
+#include "thalweg/ops.h"
+
+namespace thalweg {
+namespace {
+
+std::string message_of(const std::function<void()>& body) {
+  try {
+    body();
+  } catch (const Error& error) {
+    return error.what();
+  }
+  return "";
+}
+
+TEST(Graph, UnknownOpNamesTheNearest) {
+  Graph graph;
+  Value* x = graph.input("x", {DType::kF32, {2}});
+  const std::string message = message_of([&] { graph.add("rellu", {x}); });
+  EXPECT_NE(message.find("unknown op 'rellu'"), std::string::npos) << message;
+  EXPECT_NE(message.find("relu"), std::string::npos) << message;
+}
+
+TEST(Graph, RefusesTwoValuesOfOneName) {
+  Graph graph;
+  graph.input("x", {DType::kF32, {2}});
+  EXPECT_THROW(graph.parameter("x", Tensor::zeros(DType::kF32, {1})), Error);
+}
+
+TEST(Graph, RefusesValuesOfAnotherGraph) {
+  Graph one, two;
+  Value* a = one.input("a", {DType::kF32, {2}});
+  Value* b = two.input("b", {DType::kF32, {2}});
+  EXPECT_NE(message_of([&] { ops::add(a, b); }).find("another graph"), std::string::npos);
+}
+
+TEST(Graph, SpecializeSettlesFreeDimensions) {
+  Graph graph;
+  Value* x = graph.input("x", {DType::kF32, {kFree, 4}});
+  Value* w = graph.parameter("w", Tensor::zeros(DType::kF32, {4}));
+  graph.mark_output(ops::reshape(ops::mul(x, w), {0, 2, -1}));
+  EXPECT_EQ(graph.outputs()[0]->shape(), (Shape{kFree, 2, 2}));
+  const auto fixed = graph.specialize({{DType::kF32, {3, 4}}});
+  EXPECT_EQ(fixed->outputs()[0]->shape(), (Shape{3, 2, 2}));
+  fixed->verify();
+  const std::string message = message_of([&] { graph.specialize({{DType::kF32, {3, 5}}}); });
+  EXPECT_NE(message.find("'x'"), std::string::npos) << message;
+  EXPECT_NE(message.find("[3,5]"), std::string::npos) << message;
+}
+
+TEST(Graph, RemovesWhatNothingReads) {
+  Graph graph;
+  Value* x = graph.input("x", {DType::kF32, {2}});
+  Value* kept = ops::relu(x);
+  ops::exp(ops::sigmoid(x));
+  graph.mark_output(kept);
+  EXPECT_EQ(graph.remove_dead_nodes(), 2);
+  EXPECT_EQ(graph.nodes().size(), 1U);
+  graph.verify();
+}
+
+TEST(Graph, PrintsOneLineANode) {
+  Graph graph("g");
+  Value* x = graph.input("x", {DType::kF32, {kFree, 2}});
+  graph.mark_output(ops::leaky_relu(x, 0.5));
+  EXPECT_EQ(graph.to_string(),
+            "graph g\n  input x: f32[?,2]\n  leaky_relu_0: f32[?,2] = leaky_relu(x) alpha=0.5\n"
+            "  output leaky_relu_0: f32[?,2]\n");
+}
+
+TEST(Graph, SortKeepsOrderWhereItCan) {
+  Graph graph;
+  Value* x = graph.input("x", {DType::kF32, {2}});
+  Value* a = ops::relu(x);
+  Value* b = ops::exp(x);
+  Value* c = ops::tanh(a);
+  graph.mark_output(c);
+  graph.mark_output(b);
+  graph.set_inputs(a->producer(), {b});  // a now reads what comes after it
+  EXPECT_THROW(graph.verify(), Error);
+  graph.sort_nodes();
+  graph.verify();
+  EXPECT_EQ(graph.nodes()[0]->op_name(), "exp");
+  EXPECT_EQ(graph.nodes()[1]->op_name(), "relu");
+}
+
+TEST(Attributes, WrongKindIsAnError) {
+  Attributes attrs{{"axis", int64_t{1}}};
+  EXPECT_EQ(attrs.integer("axis"), 1);
+  EXPECT_EQ(attrs.real("axis"), 1.0);
+  EXPECT_EQ(attrs.integer("missing", 7), 7);
+  EXPECT_THROW((void)attrs.text("axis"), Error);
+}
+
+}  // namespace
+}  // namespace thalweg

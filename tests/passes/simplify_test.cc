@@ -1,0 +1,60 @@
+// Copyright The Thalweg Authors. SPDX-License-Identifier: Apache-2.0
+#include <gtest/gtest.h>
+
+#include "support/op_check.h"
+#include "thalweg/ops.h"
+#include "thalweg/passes.h"
+
+namespace thalweg {
+namespace {
+
+size_t count(const Graph& graph, const std::string& op) {
+  size_t found = 0;
+  for (const auto& node : graph.nodes()) found += node->op_name() == op ? 1 : 0;
+  return found;
+}
+
+TEST(Simplify, MergesEqualNodesButNotRandomOnes) {
+  Graph graph;
+  Value* x = graph.input("x", {DType::kF32, {4}});
+  Value* same = ops::add(ops::exp(ops::mul(x, 2.0)), ops::exp(ops::mul(x, 2.0)));
+  graph.mark_output(same);
+  simplify(graph);
+  EXPECT_EQ(count(graph, "exp"), 1U);
+  EXPECT_EQ(count(graph, "mul"), 1U);
+  graph.verify();
+}
+
+TEST(Simplify, KeepsNodesThatDifferInAnAttribute) {
+  Graph graph;
+  Value* x = graph.input("x", {DType::kF32, {4}});
+  graph.mark_output(ops::add(ops::leaky_relu(x, 0.1), ops::leaky_relu(x, 0.10000001)));
+  simplify(graph);
+  EXPECT_EQ(count(graph, "leaky_relu"), 2U);
+}
+
+TEST(Simplify, RemovesWhatChangesNothing) {
+  Graph graph;
+  Value* x = graph.input("x", {DType::kF32, {2, 4}});
+  Value* y = ops::reshape(ops::mul(ops::add(x, 0.0), 1.0), {2, 4});
+  graph.mark_output(ops::relu(y));
+  simplify(graph);
+  EXPECT_EQ(graph.nodes().size(), 1U);
+  EXPECT_EQ(graph.nodes()[0]->input(0), x);
+}
+
+TEST(FoldConstants, ComputesWhatIsKnown) {
+  Graph graph;
+  Value* x = graph.input("x", {DType::kF32, {2}});
+  Value* c = graph.constant(Tensor::from<float>({2}, {1, 4}));
+  graph.mark_output(ops::add(x, ops::reshape(ops::sqrt(ops::reshape(c, {2, 1})), {2})));
+  fold_constants(graph);
+  ASSERT_EQ(graph.nodes().size(), 1U);
+  const Value* folded = graph.nodes()[0]->input(1);
+  ASSERT_EQ(folded->kind(), Value::Kind::kConstant);
+  EXPECT_EQ(folded->data().data<float>()[1], 2.0F);
+  graph.verify();
+}
+
+}  // namespace
+}  // namespace thalweg
