@@ -1,0 +1,110 @@
+// Copyright The Thalweg Authors. SPDX-License-Identifier: Apache-2.0
+#include "base/atomic_file.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <sys/resource.h>
+
+#include <csignal>
+
+#include "support/error_text.h"
+#include "support/temporary_directory.h"
+
+namespace thalweg {
+namespace {
+
+using ::testing::AllOf;
+using ::testing::HasSubstr;
+using namespace thalweg::testing;
+
+TEST(AtomicFile, ReplacesOnCommitOnly) {
+  const TemporaryDirectory directory;
+  const std::string path = directory / "file";
+  write_bytes(path, "old");
+  {
+    AtomicFile file(path);
+    file.write("new ", 4);
+    file.write("content", 7);
+    EXPECT_EQ(read_bytes(path), "old");
+    file.commit();
+  }
+  EXPECT_EQ(read_bytes(path), "new content");
+  EXPECT_EQ(directory.num_files(), 1U);
+}
+
+TEST(AtomicFile, LeavesNothingBehindWithoutCommit) {
+  const TemporaryDirectory directory;
+  const std::string path = directory / "file";
+  write_bytes(path, "old");
+  { AtomicFile(path).write("new", 3); }
+  EXPECT_EQ(read_bytes(path), "old");
+  EXPECT_EQ(directory.num_files(), 1U);
+}
+
+TEST(AtomicFile, FollowsASymbolicLink) {
+  const TemporaryDirectory directory;
+  const std::string target = directory / "target";
+  write_bytes(target, "old");
+  std::filesystem::create_symlink(target, directory / "link");
+  AtomicFile file(directory / "link");
+  file.write("new", 3);
+  file.commit();
+  EXPECT_TRUE(std::filesystem::is_symlink(directory / "link"));
+  EXPECT_EQ(read_bytes(target), "new");
+}
+
+TEST(AtomicFile, SaysWhyAFileCannotBeCreated) {
+  EXPECT_THAT(error_text([] { AtomicFile("/nowhere/at/all"); }),
+              AllOf(HasSubstr("cannot create /nowhere/at/all"), HasSubstr("No such file")));
+}
+
+TEST(AtomicFile, SaysWhyItCannotReplace) {
+  const TemporaryDirectory directory;
+  std::filesystem::create_directory(directory / "taken");
+  EXPECT_THAT(error_text([&] { AtomicFile(directory / "taken").commit(); }),
+              AllOf(HasSubstr("cannot replace"), HasSubstr("taken")));
+  EXPECT_EQ(directory.num_files(), 1U);
+}
+
+/// A limit on the size of files stands in for a full disk: write() fails half-way in the same manner.
+class FileSizeLimit {
+ public:
+  explicit FileSizeLimit(rlim_t bytes) : handler_before_(std::signal(SIGXFSZ, SIG_IGN)) {
+    getrlimit(RLIMIT_FSIZE, &before_);
+    const rlimit limit{bytes, before_.rlim_max};
+    setrlimit(RLIMIT_FSIZE, &limit);
+  }
+  FileSizeLimit(const FileSizeLimit&) = delete;
+  FileSizeLimit& operator=(const FileSizeLimit&) = delete;
+  ~FileSizeLimit() {
+    setrlimit(RLIMIT_FSIZE, &before_);
+    std::signal(SIGXFSZ, handler_before_);
+  }
+
+ private:
+  rlimit before_{};
+  void (*handler_before_)(int);
+};
+
+TEST(AtomicFile, FailedWriteKeepsTheOldFileAndRemovesTheNew) {
+  const TemporaryDirectory directory;
+  const std::string path = directory / "file";
+  write_bytes(path, "old");
+  const std::string much(100'000, 'x');
+  std::string message;
+  {
+    const FileSizeLimit limit(65536);
+    message = error_text([&] {
+      AtomicFile file(path);
+      file.write(much.data(), much.size());
+      file.commit();
+    });
+  }
+  EXPECT_THAT(message,
+              AllOf(HasSubstr("cannot write " + path), HasSubstr("File too large"), HasSubstr("after 65536 bytes")));
+  EXPECT_EQ(read_bytes(path), "old");
+  EXPECT_EQ(directory.num_files(), 1U);
+}
+
+}  // namespace
+}  // namespace thalweg
