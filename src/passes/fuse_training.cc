@@ -56,7 +56,7 @@ void fuse_for_training(Graph& graph) {
 }
 
 void fuse_gradient_sums(Graph& graph) {
-  constexpr size_t kSecondGradient = 6;
+  constexpr size_t kSecondGradient = 7;
   for (Node* node : list_nodes(graph)) {
     if (node->op_name() != "batch_norm_grad" || node->input(kSecondGradient) != nullptr) continue;
     const Node* sum = node->input(0)->producer();

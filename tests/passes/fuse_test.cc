@@ -1,0 +1,164 @@
+// Copyright The Thalweg Authors. SPDX-License-Identifier: Apache-2.0
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <map>
+
+#include "support/op_check.h"
+#include "thalweg/autodiff.h"
+#include "thalweg/ops.h"
+#include "thalweg/passes.h"
+
+namespace thalweg {
+namespace {
+
+using testing::expect_close;
+using testing::random_tensor;
+
+size_t count(const Graph& graph, const std::string& op) {
+  size_t found = 0;
+  for (const auto& node : graph.nodes()) found += node->op_name() == op ? 1 : 0;
+  return found;
+}
+
+/// Two residual blocks, the first with a convolution on the shortcut, as in ResNet.
+struct ResidualNet {
+  Graph graph{"residual"};
+  Value* loss = nullptr;
+  uint64_t seed = 10;
+
+  Value* conv(Value* x, int64_t out, int64_t kernel, const std::string& name) {
+    const int64_t in = x->shape()[1];
+    Value* w = graph.parameter(name + ".w", random_tensor(DType::kF32, {out, in, kernel, kernel}, seed++, -0.3, 0.3));
+    return ops::conv(x, w, nullptr,
+                     {.strides = {}, .pads = {kernel / 2, kernel / 2}, .dilations = {}, .groups = 1, .activation = {}},
+                     name);
+  }
+
+  Value* norm(Value* x, const std::string& name) {
+    const Shape channels{x->shape()[1]};
+    Value* scale = graph.parameter(name + ".scale", random_tensor(DType::kF32, channels, seed++, 0.5, 1.5));
+    Value* shift = graph.parameter(name + ".shift", random_tensor(DType::kF32, channels, seed++));
+    Value* mean = graph.state(name + ".mean", random_tensor(DType::kF32, channels, seed++));
+    Value* variance = graph.state(name + ".variance", random_tensor(DType::kF32, channels, seed++, 0.5, 1.5));
+    const auto outputs = ops::batch_norm(x, scale, shift, nullptr, 1e-5, "", name);
+    graph.set_attribute(outputs.y->producer(), "running_mean", mean->name());
+    graph.set_attribute(outputs.y->producer(), "running_variance", variance->name());
+    graph.assign(mean, ops::add(ops::mul(mean, 0.9), ops::mul(outputs.mean, 0.1)));
+    graph.assign(variance, ops::add(ops::mul(variance, 0.9), ops::mul(outputs.variance, 0.1)));
+    return outputs.y;
+  }
+
+  Value* block(Value* x, int64_t channels, bool shortcut, const std::string& name) {
+    Value* y = ops::relu(norm(conv(x, channels, 3, name + ".conv1"), name + ".norm1"));
+    y = norm(conv(y, channels, 3, name + ".conv2"), name + ".norm2");
+    // Computed after the batch norm that the sum is fused into.
+    Value* side = shortcut ? norm(conv(x, channels, 1, name + ".side"), name + ".norm3") : x;
+    return ops::relu(ops::add(y, side));
+  }
+
+  ResidualNet() {
+    Value* x = graph.input("x", {DType::kF32, {2, 16, 6, 6}});
+    Value* y = block(block(x, 32, true, "a"), 32, false, "b");
+    graph.mark_output(y);
+    loss = ops::reduce_mean(ops::square(y));
+    graph.mark_output(loss);
+  }
+};
+
+/// Outputs, and gradients by parameter name, of one training step.
+struct StepResult {
+  std::vector<Tensor> outputs;
+  std::map<std::string, Tensor> gradients;
+};
+
+StepResult train_once(const Graph& graph, const Tensor& x) {
+  auto copy = graph.clone();
+  auto variables = std::make_shared<Variables>(*copy);
+  CompileOptions options;
+  options.training = true;
+  Session session(Program::compile(std::move(copy), variables, options));
+  StepResult result;
+  result.outputs = session.run(std::vector<Tensor>{x}, [&](const GradientView& view) {
+    Tensor plain(variables->type(view.variable));
+    reorder(variables->layout(view.variable), view.dense, Layout(plain.type()), plain.raw());
+    result.gradients[variables->name(view.variable)] = plain;
+  });
+  return result;
+}
+
+TEST(FuseForTraining, KeepsValuesAndGradients) {
+  const Tensor x = random_tensor(DType::kF32, {2, 16, 6, 6}, 1);
+  ResidualNet plain;
+  add_gradients(plain.graph, plain.loss);
+  const StepResult expected = train_once(plain.graph, x);
+
+  ResidualNet fused;
+  prepare_for_training(fused.graph, fused.loss);
+  fused.graph.verify();
+  EXPECT_EQ(count(fused.graph, "relu"), 0U);
+  // One sum of gradients is left: that of the input of block a's two convolutions, which is nobody's batch norm.
+  EXPECT_EQ(count(fused.graph, "unary_grad"), 1U) << fused.graph.to_string();
+  const StepResult actual = train_once(fused.graph, x);
+
+  for (size_t i = 0; i < expected.outputs.size(); ++i) {
+    expect_close(actual.outputs[i], expected.outputs[i], 1e-5, "output " + std::to_string(i));
+  }
+  ASSERT_EQ(actual.gradients.size(), expected.gradients.size());
+  for (const auto& [name, gradient] : expected.gradients) {
+    expect_close(actual.gradients.at(name), gradient, 1e-4, "gradient of " + name);
+  }
+}
+
+TEST(FuseForInference, FoldsBatchNormsIntoConvolutions) {
+  const std::vector<Tensor> x = {random_tensor(DType::kF32, {2, 16, 6, 6}, 1)};
+  ResidualNet plain;
+  to_inference(plain.graph);
+  EXPECT_EQ(count(plain.graph, "batch_norm"), 0U);
+  EXPECT_EQ(count(plain.graph, "batch_norm_inference"), 5U);
+  const Tensor expected = testing::run_graph(plain.graph, x)[0];
+
+  ResidualNet fused;
+  prepare_for_inference(fused.graph);
+  fused.graph.verify();
+  EXPECT_EQ(count(fused.graph, "batch_norm_inference"), 0U);
+  const auto folded = testing::run_graph(fused.graph, x)[0];
+  expect_close(folded, expected, 1e-5, "output");
+}
+
+/// Of two f32 tensors, in the Euclidean norm: single small elements carry bf16's rounding in full.
+double relative_distance(const Tensor& a, const Tensor& b) {
+  double difference = 0, norm = 0;
+  for (int64_t i = 0; i < b.num_elements(); ++i) {
+    const double d = a.data<float>()[i] - b.data<float>()[i];
+    difference += d * d;
+    norm += static_cast<double>(b.data<float>()[i]) * b.data<float>()[i];
+  }
+  return std::sqrt(difference / norm);
+}
+
+TEST(UseBF16, ComputesConvolutionsInBF16AndKeepsTheInterface) {
+  const Tensor x = random_tensor(DType::kF32, {2, 16, 6, 6}, 1);
+  ResidualNet full;
+  prepare_for_training(full.graph, full.loss);
+  const StepResult expected = train_once(full.graph, x);
+
+  ResidualNet narrow;
+  prepare_for_training(narrow.graph, narrow.loss, Precision::kBF16);
+  narrow.graph.verify();
+  for (const auto& node : narrow.graph.nodes()) {
+    if (node->op_name() != "conv") continue;
+    EXPECT_EQ(node->input(0)->dtype(), DType::kBF16);
+    EXPECT_EQ(node->output()->dtype(), DType::kBF16);
+  }
+  const StepResult actual = train_once(narrow.graph, x);
+  expect_close(actual.outputs[0], expected.outputs[0], 0.03, "output");
+  ASSERT_EQ(actual.gradients.size(), expected.gradients.size());
+  for (const auto& [name, gradient] : expected.gradients) {
+    EXPECT_EQ(actual.gradients.at(name).dtype(), DType::kF32);
+    EXPECT_LT(relative_distance(actual.gradients.at(name), gradient), 0.1) << "gradient of " << name;
+  }
+}
+
+}  // namespace
+}  // namespace thalweg
