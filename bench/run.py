@@ -7,6 +7,7 @@ For each case:
      or the case fails and is not measured.
   3. both run in turns, each alone: the other is stopped (SIGSTOP), so that no idle thread spins. The order changes every round.
 A side's time is the median over rounds of the fastest step in each round. Peak memory is the process's VmHWM after its runs.
+What other programs used of the CPU meanwhile is measured too: a case they disturbed is marked.
 
 Results go to build/bench.json after every case: a list of {"case", "ours_ms", "peer", "peer_ms", "ratio",
 "ours_peak_mb", "peer_peak_mb"} and a few more keys. Exit status: 0; 1 when a case failed; 2 for a usage or set-up error.
@@ -34,10 +35,27 @@ sys.path.insert(0, str(HERE / "peer"))
 from cases import CASES  # noqa: E402
 
 PR_SET_PDEATHSIG = 1
+QUIET_CORES = 0.15  # what other programs may use before a figure counts as disturbed
 
 
 def log(text):
     print(f"[{time.strftime('%H:%M:%S')}] {text}", file=sys.stderr, flush=True)
+
+
+def busy_seconds():
+    """Seconds of CPU time that all programs on the machine have used so far, stolen time included."""
+    fields = [int(x) for x in pathlib.Path("/proc/stat").read_text().split("\n", 1)[0].split()[1:9]]
+    return (sum(fields) - fields[3] - fields[4]) / os.sysconf("SC_CLK_TCK")
+
+
+def wait_until_quiet(patience):
+    """Waits, `patience` seconds at most, until other programs leave the machine alone."""
+    end = time.monotonic() + patience
+    while True:
+        start, used = time.monotonic(), busy_seconds()
+        time.sleep(0.5)
+        if (busy_seconds() - used) / (time.monotonic() - start) < QUIET_CORES or time.monotonic() >= end:
+            return
 
 
 class WorkerError(Exception):
@@ -69,7 +87,8 @@ class Worker:
             raise
 
     def run(self, steps, deadline):
-        """-> (milliseconds of each step, losses, peak in MiB)"""
+        """-> (milliseconds of each step, losses, peak in MiB). Sets others_cores, what other programs used meanwhile."""
+        start, used = time.monotonic(), busy_seconds() - self._cpu_seconds()
         self.resume()
         try:
             self.process.stdin.write(f"run {steps}\n".encode())
@@ -78,8 +97,10 @@ class Worker:
             pass  # it has died: reading its answer says why
         answer = self._answer(deadline)
         self.pause()
+        self.others_cores = max(0.0, (busy_seconds() - self._cpu_seconds() - used) / (time.monotonic() - start))
         try:
-            ms, losses, peak = [float(x) for x in answer["ms"]], [float(x) for x in answer["losses"]], float(answer["peak_mb"])
+            ms = [float(x) for x in answer["ms"]]
+            losses, peak = [float(x) for x in answer["losses"]], float(answer["peak_mb"])
         except (KeyError, TypeError, ValueError):
             raise WorkerError(f"{self.label}: malformed answer {answer}") from None
         if len(ms) != steps or len(losses) != steps:
@@ -112,6 +133,13 @@ class Worker:
                 pipe.close()
             except BrokenPipeError:
                 pass
+
+    def _cpu_seconds(self):
+        try:
+            fields = pathlib.Path(f"/proc/{self.process.pid}/stat").read_text().rpartition(")")[2].split()
+        except OSError:  # it has just ended
+            return 0.0
+        return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
 
     def _signal(self, number):
         try:
@@ -167,7 +195,7 @@ class Setup:
             raise SystemExit(f"bench: no Python with torch at {self.python}.\n"
                              "Install the benchmark environment as bench/README.md says, or set THALWEG_BENCH_PYTHON.")
         if not options.peer_only and not os.access(self.binary, os.X_OK):
-            found = f"THALWEG_BENCH_BIN is {self.binary!r}, which is not a program" if self.binary else "THALWEG_BENCH_BIN is not set"
+            found = "THALWEG_BENCH_BIN is " + (f"{self.binary!r}, which is not a program" if self.binary else "not set")
             raise SystemExit(f"bench: {found}.\nRun `make bench`, which builds the worker and sets it, "
                              "or --peer-only to measure PyTorch alone.")
 
@@ -200,13 +228,14 @@ class Probe:
         try:
             # The first steps compile, allocate and tune; their losses are the ones to compare.
             _, self.losses, _ = self.worker.run(CASES[name]["check_steps"], setup.options.deadline)
+            wait_until_quiet(setup.options.patience)
             ms, _, _ = self.worker.run(2, setup.options.deadline)
             steps = min(setup.steps(min(ms)), 20)
             more, _, self.peak = self.worker.run(steps, setup.step_deadline(steps, max(ms)))
         except BaseException:
             self.worker.close()
             raise
-        self.ms = min(ms + more)
+        self.ms, self.others_cores = min(ms + more), self.worker.others_cores
 
 
 def fastest_peer(setup, name):
@@ -224,8 +253,8 @@ def fastest_peer(setup, name):
                 seen[config] = f"failed: {error}".splitlines()[0][:200]
                 continue
             seen[config] = probe.ms
-            log(f"{name}: pytorch {config} {probe.ms:.1f} ms, peak {probe.peak:.0f} MB (ready after {time.monotonic() - started:.0f} s), "
-                f"losses {' '.join(f'{x:.6g}' for x in probe.losses)}")
+            log(f"{name}: pytorch {config} {probe.ms:.1f} ms, peak {probe.peak:.0f} MB, took {time.monotonic() - started:.0f} s, "
+                f"others used {probe.others_cores:.1f} cores, losses {' '.join(f'{x:.6g}' for x in probe.losses)}")
             slower = probe if best is not None and best.ms <= probe.ms else best
             best = best if slower is probe else probe
             if slower is not None:
@@ -246,8 +275,9 @@ def loss_difference(name, ours, peer):
         difference = abs(a - b) / max(abs(b), 1e-12)
         if not difference <= CASES[name]["tolerance"]:  # also when either is NaN
             raise WorkerError(
-                f"{name}: the two sides do not compute the same thing: loss of step {step} is {a:.7g} with Thalweg, {b:.7g} with PyTorch, "
-                f"tolerance {CASES[name]['tolerance']:g}\n    thalweg {' '.join(f'{x:.7g}' for x in ours)}\n    pytorch {' '.join(f'{x:.7g}' for x in peer)}")
+                f"{name}: the two sides do not compute the same thing: loss of step {step} is {a:.7g} with Thalweg, "
+                f"{b:.7g} with PyTorch, tolerance {CASES[name]['tolerance']:g}\n"
+                f"    thalweg {' '.join(f'{x:.7g}' for x in ours)}\n    pytorch {' '.join(f'{x:.7g}' for x in peer)}")
         worst = max(worst, difference)
     return worst
 
@@ -257,30 +287,35 @@ def measure(setup, name):
     probe, seen = fastest_peer(setup, name)
     sides = {"peer": probe.worker}
     try:
-        result = {"case": name, "peer": f"pytorch {probe.config}", "peer_version": probe.worker.hello.get("version"), "peer_configs": seen}
+        result = {"case": name, "peer": f"pytorch {probe.config}", "peer_version": probe.worker.hello.get("version"),
+                  "peer_configs": seen}
         if setup.options.peer_only:
-            return result | {"peer_ms": round(probe.ms, 3), "peer_peak_mb": probe.peak}
+            return result | {"peer_ms": round(probe.ms, 3), "peer_peak_mb": probe.peak, "others_cores": round(probe.others_cores, 2)}
         sides["ours"] = setup.ours(name)
         _, losses, _ = sides["ours"].run(len(probe.losses), setup.options.deadline)
         difference = loss_difference(name, losses, probe.losses)
         log(f"{name}: losses agree within {difference:.2g}")
         ms, _, _ = sides["ours"].run(2, setup.options.deadline)
         guess = {"ours": min(ms), "peer": probe.ms}
-        minima, peaks = {"ours": [], "peer": []}, {}
+        minima, peaks, others = {"ours": [], "peer": []}, {}, []
         for number in range(setup.options.rounds):
+            wait_until_quiet(setup.options.patience)
             for side in ("ours", "peer") if number % 2 == 0 else ("peer", "ours"):
                 steps = setup.steps(guess[side])
                 ms, _, peaks[side] = sides[side].run(steps, setup.step_deadline(steps, guess[side]))
                 minima[side].append(min(ms))
+                others.append(sides[side].others_cores)
             log(f"{name}: round {number + 1}/{setup.options.rounds}: ours {minima['ours'][-1]:.1f} ms, "
-                f"peer {minima['peer'][-1]:.1f} ms, ratio {minima['peer'][-1] / minima['ours'][-1]:.3f}")
+                f"peer {minima['peer'][-1]:.1f} ms, ratio {minima['peer'][-1] / minima['ours'][-1]:.3f}, "
+                f"others used {max(others[-2:]):.1f} cores")
     finally:
         for worker in sides.values():
             worker.close()
     ours_ms, peer_ms = statistics.median(minima["ours"]), statistics.median(minima["peer"])
     return result | {
-        "ours_ms": round(ours_ms, 3), "peer_ms": round(peer_ms, 3), "ratio": round(peer_ms / ours_ms, 4), "target": CASES[name]["target"],
-        "ours_peak_mb": peaks["ours"], "peer_peak_mb": peaks["peer"], "loss_difference": difference, "rounds": minima,
+        "ours_ms": round(ours_ms, 3), "peer_ms": round(peer_ms, 3), "ratio": round(peer_ms / ours_ms, 4),
+        "target": CASES[name]["target"], "ours_peak_mb": peaks["ours"], "peer_peak_mb": peaks["peer"],
+        "loss_difference": difference, "rounds": minima, "others_cores": round(statistics.median(others), 2),
     }
 
 
@@ -299,11 +334,16 @@ def table(results, failures):
         lean = measured and r["ours_peak_mb"] <= r["peer_peak_mb"]
         remark = "" if not measured else ("" if met else "slow ") + ("" if lean else "big")
         rows.append((
-            r["case"], f"{r['ours_ms']:.1f}" if measured else "-", r["peer"], f"{r['peer_ms']:.1f}", f"{r['ratio']:.3f}" if measured else "-",
-            f"{CASES[r['case']]['target']:.2f}", remark.strip() or ("ok" if measured else ""),
+            r["case"], f"{r['ours_ms']:.1f}" if measured else "-", r["peer"], f"{r['peer_ms']:.1f}",
+            f"{r['ratio']:.3f}" if measured else "-", f"{CASES[r['case']]['target']:.2f}", remark.strip() or ("ok" if measured else ""),
             f"{r['ours_peak_mb']:.0f}" if measured else "-", f"{r['peer_peak_mb']:.0f}"))
     widths = [max(len(row[i]) for row in rows) for i in range(len(rows[0]))]
-    lines = ["  ".join(cell.ljust(w) if i in (0, 2, 6) else cell.rjust(w) for i, (cell, w) in enumerate(zip(row, widths))).rstrip() for row in rows]
+    left = (0, 2, 6)
+    lines = ["  ".join(cell.ljust(w) if i in left else cell.rjust(w) for i, (cell, w) in enumerate(zip(row, widths))).rstrip()
+             for row in rows]
+    disturbed = [r["case"] for r in results if r["others_cores"] >= QUIET_CORES]
+    if disturbed:
+        lines.append(f"Disturbed by other programs, so not to be relied on: {', '.join(disturbed)}")
     lines += [f"FAILED  {failure}" for failure in failures]
     return "\n".join(lines)
 
@@ -315,10 +355,14 @@ def arguments():
     parser.add_argument("--seconds", type=float, default=5.0, help="length of one turn; at least 2 steps (default 5)")
     parser.add_argument("--threads", type=int, default=2)
     parser.add_argument("--output", type=pathlib.Path, default=ROOT / "build" / "bench.json")
-    parser.add_argument("--deadline", type=float, default=1800, help="seconds for a worker's start and first steps, compiling included (default 1800)")
+    parser.add_argument("--deadline", type=float, default=1800,
+                        help="seconds for a worker's start and first steps, compiling included (default 1800)")
+    parser.add_argument("--patience", type=float, default=30,
+                        help="seconds to wait before each round while other programs are busy (default 30)")
     parser.add_argument("--peer-only", action="store_true", help="measure PyTorch's configurations only; writes no file")
     parser.add_argument("--peer-configs", nargs="+", metavar="CONFIG", help="try only these PyTorch configurations")
-    parser.add_argument("--peer-fused-optimizer", action="store_true", help="give PyTorch its fused optimiser kernels, which are off by default there")
+    parser.add_argument("--peer-fused-optimizer", action="store_true",
+                        help="give PyTorch its fused optimiser kernels, which are off by default there")
     options = parser.parse_args()
     unknown = [c for c in options.cases if c not in CASES]
     if unknown:

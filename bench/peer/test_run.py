@@ -60,7 +60,7 @@ class RunTest(unittest.TestCase):
                            THALWEG_BENCH_BIN=str(self.fake) if binary is None else binary)
         output = self.folder / "out" / "bench.json"
         done = subprocess.run(
-            [sys.executable, str(RUN), *cases, "--rounds", "3", "--seconds", "0.3", "--deadline", "3",
+            [sys.executable, str(RUN), *cases, "--rounds", "3", "--seconds", "0.3", "--deadline", "3", "--patience", "0",
              "--output", str(output), *arguments],
             env=environment, capture_output=True, text=True, timeout=60)
         self.assertNotIn(str(self.fake), subprocess.run(["ps", "ax"], capture_output=True, text=True).stdout)
