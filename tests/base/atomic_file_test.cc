@@ -3,11 +3,9 @@
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
-#include <sys/resource.h>
-
-#include <csignal>
 
 #include "support/error_text.h"
+#include "support/file_size_limit.h"
 #include "support/temporary_directory.h"
 
 namespace thalweg {
@@ -65,26 +63,6 @@ TEST(AtomicFile, SaysWhyItCannotReplace) {
               AllOf(HasSubstr("cannot replace"), HasSubstr("taken")));
   EXPECT_EQ(directory.num_files(), 1U);
 }
-
-/// A limit on the size of files stands in for a full disk: write() fails half-way in the same manner.
-class FileSizeLimit {
- public:
-  explicit FileSizeLimit(rlim_t bytes) : handler_before_(std::signal(SIGXFSZ, SIG_IGN)) {
-    getrlimit(RLIMIT_FSIZE, &before_);
-    const rlimit limit{bytes, before_.rlim_max};
-    setrlimit(RLIMIT_FSIZE, &limit);
-  }
-  FileSizeLimit(const FileSizeLimit&) = delete;
-  FileSizeLimit& operator=(const FileSizeLimit&) = delete;
-  ~FileSizeLimit() {
-    setrlimit(RLIMIT_FSIZE, &before_);
-    std::signal(SIGXFSZ, handler_before_);
-  }
-
- private:
-  rlimit before_{};
-  void (*handler_before_)(int);
-};
 
 TEST(AtomicFile, FailedWriteKeepsTheOldFileAndRemovesTheNew) {
   const TemporaryDirectory directory;
