@@ -18,6 +18,7 @@ constexpr int kLanes = 4;
 #endif
 
 using Vec = float __attribute__((vector_size(kLanes * sizeof(float))));
+using VecInt = int32_t __attribute__((vector_size(kLanes * sizeof(int32_t))));
 using VecBits = uint32_t __attribute__((vector_size(kLanes * sizeof(uint32_t))));
 using VecBf16 = uint16_t __attribute__((vector_size(kLanes * sizeof(uint16_t))));
 
@@ -78,6 +79,39 @@ static inline V where_positive(V gate, V value) {
 template <typename V>
 static inline V rectify(V value) {
   return value < 0.0f ? V{} : value;
+}
+
+template <typename V>
+static inline V larger(V a, V b) {
+  return a > b ? a : b;
+}
+
+static inline float exp_of(float x) { return fast_exp(x); }
+/// As fast_exp, which see.
+static inline Vec exp_of(Vec x) {
+  x = x < -87.3f ? splat<Vec>(-87.3f) : x;
+  x = x > 88.37f ? splat<Vec>(88.37f) : x;
+  // Adding 1.5 * 2^23 leaves the nearest integer in the low bits.
+  const Vec n = (x * 1.44269504f + 12582912.0f) - 12582912.0f;
+  const Vec r = (x - n * 0.693359375f) + n * 2.12194440e-4f;
+  Vec p = splat<Vec>(1.9875691500e-4f);
+  p = p * r + 1.3981999507e-3f;
+  p = p * r + 8.3334519073e-3f;
+  p = p * r + 4.1665795894e-2f;
+  p = p * r + 1.6666665459e-1f;
+  p = p * r + 5.0000001201e-1f;
+  p = p * r * r + r + 1.0f;
+  const VecInt exponent = (__builtin_convertvector(n, VecInt) + 127) << 23;
+  Vec power;
+  __builtin_memcpy(&power, &exponent, sizeof power);
+  return p * power;
+}
+
+static inline float largest_of(float value) { return value; }
+static inline float largest_of(Vec value) {
+  float result = value[0];
+  for (int i = 1; i < kLanes; ++i) result = value[i] > result ? value[i] : result;
+  return result;
 }
 
 static inline float sum_of(float value) { return value; }

@@ -1,0 +1,87 @@
+// Copyright The Thalweg Authors. SPDX-License-Identifier: Apache-2.0
+#include "graph/op_registry.h"
+#include "thalweg/ops/norm.h"
+
+namespace thalweg {
+namespace {
+
+std::vector<TensorType> infer_softmax(const InferContext& context) {
+  context.require_floating(0);
+  context.axis(context.attrs().integer("axis", -1), context.shape(0).rank());
+  return {context.type(0)};
+}
+
+/// softmax_grad(dy, y) and log_softmax_grad(dy, y): both need the output only.
+void softmax_gradient(GradientContext& context) {
+  const std::string op = context.node().op_name() + "_grad";
+  context.set(0, context.graph().add(op, {context.output_gradient(), context.output()}, context.attrs())->output());
+}
+
+std::vector<TensorType> infer_softmax_grad(const InferContext& context) {
+  context.require(context.type(0) == context.type(1), "gradient and output must have the same type");
+  return infer_softmax(context);
+}
+
+void require_labels(const InferContext& context, size_t logits, size_t labels) {
+  context.require_floating(logits);
+  const Shape& shape = context.shape(logits);
+  context.require(shape.rank() >= 2, "logits must be [N, C, ...]");
+  context.require(context.dtype(labels) == DType::kI64 || context.dtype(labels) == DType::kI32,
+                  "labels must be class numbers, i64 or i32");
+  bool fits = context.shape(labels).rank() == shape.rank() - 1;
+  for (int i = 0; fits && i < context.shape(labels).rank(); ++i) {
+    const int64_t own = context.shape(labels)[i], expected = shape[i == 0 ? 0 : i + 1];
+    fits = own == expected || own == kFree || expected == kFree;
+  }
+  context.require(fits, "labels must have the shape of the logits without dimension 1");
+}
+
+std::vector<TensorType> infer_cross_entropy(const InferContext& context) {
+  require_labels(context, 0, 1);
+  const double smoothing = context.attrs().real("label_smoothing");
+  context.require(smoothing >= 0 && smoothing < 1, "label smoothing must be in [0, 1), got ", smoothing);
+  return {{context.dtype(0) == DType::kF64 ? DType::kF64 : DType::kF32, context.shape(1)}};
+}
+
+void cross_entropy_gradient(GradientContext& context) {
+  if (!context.wants(0)) return;
+  context.set(0, context.graph()
+                     .add("softmax_cross_entropy_grad", {context.output_gradient(), context.input(0), context.input(1)},
+                          context.attrs(), context.node().name() + ".grad")
+                     ->output());
+}
+
+/// softmax_cross_entropy_grad(dloss, logits, labels) = (softmax(logits) - target) * dloss
+std::vector<TensorType> infer_cross_entropy_grad(const InferContext& context) {
+  require_labels(context, 1, 2);
+  context.require(context.shape(0).rank() == context.shape(2).rank(), "dloss must have the shape of the labels");
+  return {context.type(1)};
+}
+
+const RegisterOp kSoftmax({"softmax", 1, 1, infer_softmax, softmax_gradient});
+const RegisterOp kLogSoftmax({"log_softmax", 1, 1, infer_softmax, softmax_gradient});
+const RegisterOp kSoftmaxGrad({"softmax_grad", 2, 2, infer_softmax_grad, nullptr});
+const RegisterOp kLogSoftmaxGrad({"log_softmax_grad", 2, 2, infer_softmax_grad, nullptr});
+const RegisterOp kCrossEntropy({"softmax_cross_entropy", 2, 2, infer_cross_entropy, cross_entropy_gradient});
+const RegisterOp kCrossEntropyGrad({"softmax_cross_entropy_grad", 3, 3, infer_cross_entropy_grad, nullptr});
+
+}  // namespace
+
+namespace ops {
+
+Value* softmax(Value* x, int64_t axis, const std::string& name) {
+  return x->graph().add("softmax", {x}, {{"axis", axis}}, name)->output();
+}
+
+Value* log_softmax(Value* x, int64_t axis, const std::string& name) {
+  return x->graph().add("log_softmax", {x}, {{"axis", axis}}, name)->output();
+}
+
+Value* softmax_cross_entropy(Value* logits, Value* labels, int64_t ignore_index, double label_smoothing,
+                             const std::string& name) {
+  const Attributes attrs{{"ignore_index", ignore_index}, {"label_smoothing", label_smoothing}};
+  return logits->graph().add("softmax_cross_entropy", {logits, labels}, attrs, name)->output();
+}
+
+}  // namespace ops
+}  // namespace thalweg
