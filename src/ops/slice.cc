@@ -2,26 +2,39 @@
 #include <algorithm>
 
 #include "graph/op_registry.h"
+#include "ops/slice_bounds.h"
 #include "thalweg/ops/shape.h"
 
 namespace thalweg {
-namespace {
 
-int64_t clamp(int64_t value, int64_t low, int64_t high) { return std::min(std::max(value, low), high); }
-
-/// Elements that start:end:step takes from a dimension of `size`, after Python's rules.
-int64_t slice_length(int64_t start, int64_t end, int64_t step, int64_t size) {
+SliceBounds slice_bounds(int64_t start, int64_t end, int64_t step, int64_t size) {
   if (start < 0) start += size;
   if (end < 0) end += size;
   if (step > 0) {
-    start = clamp(start, 0, size);
-    end = clamp(end, 0, size);
-    return std::max<int64_t>(0, (end - start + step - 1) / step);
+    start = std::clamp<int64_t>(start, 0, size);
+    end = std::clamp<int64_t>(end, 0, size);
+    return {start, step, std::max<int64_t>(0, (end - start + step - 1) / step)};
   }
-  start = clamp(start, -1, size - 1);
-  end = clamp(end, -1, size - 1);
-  return std::max<int64_t>(0, (start - end - step - 1) / -step);
+  start = std::clamp<int64_t>(start, -1, size - 1);
+  end = std::clamp<int64_t>(end, -1, size - 1);
+  return {start, step, std::max<int64_t>(0, (start - end - step - 1) / -step)};
 }
+
+std::vector<SliceBounds> slice_bounds(const Attributes& attrs, const Shape& whole) {
+  std::vector<SliceBounds> bounds;
+  for (int64_t size : whole) bounds.push_back({0, 1, size});
+  const auto starts = attrs.integers("starts");
+  const auto ends = attrs.integers("ends");
+  const auto axes = attrs.integers("axes");
+  const auto steps = attrs.integers("steps", std::vector<int64_t>(axes.size(), 1));
+  for (size_t i = 0; i < axes.size(); ++i) {
+    const auto axis = static_cast<size_t>(axes[i] < 0 ? axes[i] + whole.rank() : axes[i]);
+    bounds[axis] = slice_bounds(starts[i], ends[i], steps[i], whole.dims()[axis]);
+  }
+  return bounds;
+}
+
+namespace {
 
 std::vector<TensorType> infer_slice(const InferContext& context) {
   TensorType result = context.type(0);
@@ -34,12 +47,79 @@ std::vector<TensorType> infer_slice(const InferContext& context) {
   for (size_t i = 0; i < axes.size(); ++i) {
     context.require(steps[i] != 0, "step is 0");
     int64_t& dim = result.shape[context.axis(axes[i], result.shape.rank())];
-    if (dim != kFree) dim = slice_length(starts[i], ends[i], steps[i], dim);
+    if (dim != kFree) dim = slice_bounds(starts[i], ends[i], steps[i], dim).length;
   }
   return {result};
 }
 
-const RegisterOp kSlice({"slice", 1, 1, infer_slice, nullptr});
+/// slice_grad(dy): zeros of the whole shape with dy in the sliced place. Attribute "sizes" has the extents of the
+/// sliced axes; where those were free when the rule ran, they come from input 1, whose content does not matter.
+std::vector<TensorType> infer_slice_grad(const InferContext& context) {
+  TensorType result = context.type(0);
+  const auto axes = context.attrs().integers("axes");
+  const auto sizes = context.attrs().integers("sizes");
+  for (size_t i = 0; i < axes.size(); ++i) {
+    const int axis = context.axis(axes[i], result.shape.rank());
+    result.shape[axis] = sizes[i] == kFree ? context.shape(1)[axis] : sizes[i];
+  }
+  return {result};
+}
+
+void slice_gradient(GradientContext& context) {
+  Attributes attrs = context.attrs();
+  std::vector<int64_t> sizes;
+  bool known = true;
+  for (int64_t axis : attrs.integers("axes")) {
+    sizes.push_back(context.input(0)->shape()[static_cast<int>(axis)]);
+    known &= sizes.back() != kFree;
+  }
+  attrs.set("sizes", sizes);
+  std::vector<Value*> inputs{context.output_gradient()};
+  if (!known) inputs.push_back(context.input(0));
+  context.set(0, context.graph().add("slice_grad", std::move(inputs), std::move(attrs))->output());
+}
+
+void slice_grad_gradient(GradientContext& context) {
+  Attributes attrs = context.attrs();
+  attrs.erase("sizes");
+  context.set(0, context.graph().add("slice", {context.output_gradient()}, std::move(attrs))->output());
+}
+
+const RegisterOp kSlice({"slice", 1, 1, infer_slice, slice_gradient});
+const RegisterOp kSliceGrad({"slice_grad", 1, 2, infer_slice_grad, slice_grad_gradient});
+
+std::vector<TensorType> infer_split(const InferContext& context) {
+  const TensorType& whole = context.type(0);
+  const int axis = context.axis(context.attrs().integer("axis"), whole.shape.rank());
+  const auto sizes = context.attrs().integers("sizes");
+  context.require(!sizes.empty(), "there must be at least one part");
+  std::vector<TensorType> parts;
+  int64_t total = 0;
+  for (int64_t size : sizes) {
+    context.require(size >= 0, "a part has size ", size);
+    total += size;
+    parts.push_back(whole);
+    parts.back().shape[axis] = size;
+  }
+  context.require(whole.shape[axis] == kFree || whole.shape[axis] == total, "parts of ", total,
+                  " in all do not make up ", whole.shape[axis]);
+  return parts;
+}
+
+void split_gradient(GradientContext& context) {
+  std::vector<Value*> parts;
+  for (size_t i = 0; i < context.node().outputs().size(); ++i) {
+    Value* gradient = context.output_gradient(i);
+    if (gradient == nullptr) {
+      Value* zero = context.graph().constant(Tensor::zeros(context.output(i)->dtype(), {}));
+      gradient = context.graph().add("expand_like", {zero, context.output(i)})->output();
+    }
+    parts.push_back(gradient);
+  }
+  context.set(0, ops::concat(parts, context.attrs().integer("axis")));
+}
+
+const RegisterOp kSplit({"split", 1, 1, infer_split, split_gradient});
 
 }  // namespace
 
@@ -50,6 +130,10 @@ Value* slice(Value* x, const std::vector<int64_t>& starts, const std::vector<int
   Attributes attrs{{"starts", starts}, {"ends", ends}, {"axes", axes}};
   if (!steps.empty()) attrs.set("steps", steps);
   return x->graph().add("slice", {x}, std::move(attrs))->output();
+}
+
+std::vector<Value*> split(Value* x, const std::vector<int64_t>& sizes, int64_t axis) {
+  return x->graph().add("split", {x}, {{"sizes", sizes}, {"axis", axis}})->outputs();
 }
 
 }  // namespace ops

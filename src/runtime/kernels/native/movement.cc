@@ -1,0 +1,159 @@
+// Copyright The Thalweg Authors. SPDX-License-Identifier: Apache-2.0
+// transpose, pad, expand and tile.
+#include <algorithm>
+#include <cstring>
+
+#include "runtime/kernel.h"
+#include "runtime/kernels/native/strided_copy.h"
+
+namespace thalweg {
+namespace {
+
+bool declines_empty(const Node& node, std::string& declined) {
+  if (has_empty_operand(node)) declined = "an operand is empty";
+  return !declined.empty();
+}
+
+/// A transposed tensor is the same memory read with other strides. Readers that can do that, such as products, take it
+/// as it is; for the others the runtime reorders it, once.
+std::unique_ptr<Kernel> make_transposed_view(const KernelRequest& request, std::string& declined) {
+  const Node& node = request.node;
+  const Layout from = request.inputs[0].has_desc() && request.inputs[0].desc().get_inner_nblks() == 0
+                          ? request.inputs[0]
+                          : Layout(node.input(0)->type());
+  if (declines_empty(node, declined)) return nullptr;
+  if (!from.has_desc() || from.padded()) {
+    declined = "oneDNN cannot describe it";
+    return nullptr;
+  }
+  const auto permutation = node.attrs().integers("permutation");
+  dnnl::memory::dims strides;
+  for (int64_t p : permutation) {
+    const auto rank = static_cast<int64_t>(permutation.size());
+    strides.push_back(from.desc().get_strides()[static_cast<size_t>(p < 0 ? p + rank : p)]);
+  }
+  const TensorType& type = node.output()->type();
+  auto kernel = std::make_unique<FunctionKernel>([](const KernelArguments&) {});
+  kernel->name = "strided view";
+  kernel->inputs = {from};
+  kernel->outputs = {Layout(type, {to_dnnl(type.shape), to_dnnl(type.dtype), strides})};
+  kernel->alias_of_input = 0;
+  return kernel;
+}
+
+std::unique_ptr<FunctionKernel> copying_kernel(const Node& node, const char* name, StridedCopy copy) {
+  auto kernel = std::make_unique<FunctionKernel>([copy = std::move(copy)](const KernelArguments& arguments) {
+    copy.run(static_cast<const char*>(arguments.inputs[0]), static_cast<char*>(arguments.outputs[0]),
+             arguments.threads);
+  });
+  kernel->name = name;
+  kernel->inputs = plain_inputs(node);
+  kernel->outputs = plain_outputs(node);
+  return kernel;
+}
+
+std::vector<int64_t> byte_strides(const Shape& shape, int64_t element) {
+  std::vector<int64_t> strides = shape.strides();
+  for (int64_t& stride : strides) stride *= element;
+  return strides;
+}
+
+std::unique_ptr<Kernel> make_transpose(const KernelRequest& request, std::string& declined) {
+  const Node& node = request.node;
+  if (declines_empty(node, declined)) return nullptr;
+  const auto element = static_cast<int64_t>(size_of(node.output()->dtype()));
+  const auto own = byte_strides(node.input(0)->shape(), element);
+  std::vector<int64_t> source;
+  for (int64_t p : node.attrs().integers("permutation")) {
+    source.push_back(own[static_cast<size_t>(p < 0 ? p + static_cast<int64_t>(own.size()) : p)]);
+  }
+  const Shape& to = node.output()->shape();
+  return copying_kernel(node, "native transpose", {to.dims(), source, byte_strides(to, element), element});
+}
+
+std::unique_ptr<Kernel> make_expand(const KernelRequest& request, std::string& declined) {
+  const Node& node = request.node;
+  if (declines_empty(node, declined)) return nullptr;
+  const auto element = static_cast<int64_t>(size_of(node.output()->dtype()));
+  const Shape& from = node.input(0)->shape();
+  const Shape& to = node.output()->shape();
+  const auto own = byte_strides(from, element);
+  const size_t lead = to.dims().size() - own.size();
+  std::vector<int64_t> source(to.dims().size(), 0);
+  for (size_t d = 0; d < own.size(); ++d) source[lead + d] = from.dims()[d] == 1 ? 0 : own[d];
+  return copying_kernel(node, "native expand", {to.dims(), source, byte_strides(to, element), element});
+}
+
+std::unique_ptr<Kernel> make_tile(const KernelRequest& request, std::string& declined) {
+  const Node& node = request.node;
+  if (declines_empty(node, declined)) return nullptr;
+  const auto element = static_cast<int64_t>(size_of(node.output()->dtype()));
+  const Shape& from = node.input(0)->shape();
+  const auto repeats = node.attrs().integers("repeats");
+  const auto small = byte_strides(from, element), large = byte_strides(node.output()->shape(), element);
+  std::vector<int64_t> dims, source, target;
+  for (size_t d = 0; d < repeats.size(); ++d) {
+    dims.insert(dims.end(), {repeats[d], from.dims()[d]});
+    source.insert(source.end(), {0, small[d]});
+    target.insert(target.end(), {large[d] * from.dims()[d], large[d]});
+  }
+  return copying_kernel(node, "native tile", {dims, source, target, element});
+}
+
+/// Fills with copies of one element.
+void fill(char* memory, size_t bytes, const Tensor& value, int threads) {
+  const size_t element = value.num_bytes();
+  const auto* pattern = static_cast<const char*>(value.raw());
+  if (std::all_of(pattern, pattern + element, [](char byte) { return byte == 0; })) {
+    parallel_zero(memory, bytes, threads);
+    return;
+  }
+  for (size_t at = 0; at < bytes; at += element) std::memcpy(memory + at, pattern, element);
+}
+
+std::unique_ptr<Kernel> make_pad(const KernelRequest& request, std::string& declined) {
+  const Node& node = request.node;
+  if (declines_empty(node, declined)) return nullptr;
+  if (node.attrs().text("mode", "constant") != "constant") {
+    declined = "mode " + node.attrs().text("mode");
+    return nullptr;
+  }
+  const auto element = static_cast<int64_t>(size_of(node.output()->dtype()));
+  const Shape& from = node.input(0)->shape();
+  const Shape& to = node.output()->shape();
+  const auto pads = node.attrs().integers("pads");
+  const auto source = byte_strides(from, element), target = byte_strides(to, element);
+  std::vector<int64_t> box;
+  int64_t source_offset = 0, target_offset = 0;
+  for (size_t d = 0; d < source.size(); ++d) {
+    const int64_t begin = pads[d], end = pads[d + source.size()];
+    source_offset += std::max<int64_t>(0, -begin) * source[d];
+    target_offset += std::max<int64_t>(0, begin) * target[d];
+    box.push_back(std::max<int64_t>(0, from.dims()[d] + std::min<int64_t>(0, begin) + std::min<int64_t>(0, end)));
+  }
+  const StridedCopy copy(box, source, target, element);
+  const bool covers = box == to.dims();
+  const bool nothing = std::count(box.begin(), box.end(), 0) > 0;
+  const Tensor value = Tensor::scalar<double>(node.attrs().real("value")).to(node.output()->dtype());
+  const size_t bytes = Layout(node.output()->type()).bytes();
+  auto kernel = std::make_unique<FunctionKernel>([=](const KernelArguments& arguments) {
+    char* out = static_cast<char*>(arguments.outputs[0]);
+    if (!covers) fill(out, bytes, value, arguments.threads);
+    if (!nothing) {
+      copy.run(static_cast<const char*>(arguments.inputs[0]) + source_offset, out + target_offset, arguments.threads);
+    }
+  });
+  kernel->name = "native pad";
+  kernel->inputs = plain_inputs(node);
+  kernel->outputs = plain_outputs(node);
+  return kernel;
+}
+
+const RegisterKernel kTransposedView("transpose", "strided", KernelPriority::kSpecial, make_transposed_view);
+const RegisterKernel kTranspose("transpose", "native", KernelPriority::kNative, make_transpose);
+const RegisterKernel kPad("pad", "native", KernelPriority::kNative, make_pad);
+const RegisterKernel kExpand("expand", "native", KernelPriority::kNative, make_expand);
+const RegisterKernel kTile("tile", "native", KernelPriority::kNative, make_tile);
+
+}  // namespace
+}  // namespace thalweg

@@ -1,0 +1,187 @@
+// Copyright The Thalweg Authors. SPDX-License-Identifier: Apache-2.0
+#include <gtest/gtest.h>
+
+#include "support/op_check.h"
+#include "thalweg/ops.h"
+
+namespace thalweg::testing {
+namespace {
+
+using Values = std::vector<Value*>;
+
+void check_both(const std::vector<Operand>& operands, const BuildOp& build, const std::string& kernel) {
+  check_gradients(operands, build);
+  check_fast_path(operands, build, kernel, 1e-6);
+}
+
+template <typename Build>
+void expect_error(Build build, const std::string& part) {
+  try {
+    build();
+    FAIL() << "no error that says " << part;
+  } catch (const Error& error) {
+    EXPECT_NE(std::string(error.what()).find(part), std::string::npos) << error.what();
+  }
+}
+
+TEST(Concat, JoinsAlongEveryAxis) {
+  for (int64_t axis : {0, 1, -1}) {
+    const BuildOp build = [axis](const Values& v) { return Values{ops::concat(v, axis)}; };
+    Shape a{2, 3, 5}, b{2, 3, 5};
+    b[static_cast<int>(axis)] = 1;
+    check_both({{a}, {b}, {a}}, build, "native concat");
+  }
+  const BuildOp build = [](const Values& v) { return Values{ops::concat(v, 1)}; };
+  check_both({{{1, 1}}, {{1, 1}}}, build, "native concat");
+  check_both({{{0, 2}}, {{0, 3}}}, build, "reference");
+}
+
+/// Convolutions leave their results in a blocked layout on some machines.
+Value* convolved(Value* x, Value* weight) { return ops::conv(x, weight); }
+
+TEST(Concat, KeepsTheLayoutOfConvolutions) {
+  for (int64_t channels : {32, 5}) {
+    const BuildOp build = [](const Values& v) {
+      Value* joined = ops::concat({convolved(v[0], v[1]), convolved(v[0], v[2]), v[0]}, 1);
+      return Values{convolved(joined, v[3])};
+    };
+    check_fast_path({{{2, 16, 5, 5}}, {{channels, 16, 1, 1}}, {{16, 16, 1, 1}}, {{8, channels + 32, 1, 1}}}, build,
+                    "native concat", 1e-4);
+  }
+}
+
+TEST(Split, UndoesConcat) {
+  const BuildOp build = [](const Values& v) { return ops::split(v[0], {1, 3, 2}, 1); };
+  check_both({{{2, 6, 3}}}, build, "native split");
+  const BuildOp partly = [](const Values& v) { return Values{ops::split(v[0], {1, 3, 2}, -2)[1]}; };
+  check_both({{{2, 6, 3}}}, partly, "native split");
+  check_both({{{0, 6, 3}}}, build, "reference");
+  const BuildOp blocked = [](const Values& v) { return ops::split(convolved(v[0], v[1]), {16, 32}, 1); };
+  check_fast_path({{{2, 16, 5, 5}}, {{48, 16, 1, 1}}}, blocked, "native split", 1e-4);
+}
+
+TEST(Split, PartsMustAddUp) {
+  Graph graph;
+  Value* x = graph.input("x", {DType::kF32, {2, 6}});
+  expect_error([&] { ops::split(x, {2, 3}, 1); }, "do not make up 6");
+}
+
+TEST(Slice, FollowsPython) {
+  const struct {
+    std::vector<int64_t> starts, ends, axes, steps;
+  } cases[] = {{{1}, {3}, {0}, {}},       {{-3}, {100}, {1}, {}}, {{0, 1}, {4, 4}, {0, 2}, {2, 1}},
+               {{-1}, {-100}, {1}, {-2}}, {{0}, {100}, {-1}, {}}, {{2}, {3}, {2}, {}}};
+  for (const auto& test : cases) {
+    const BuildOp build = [&](const Values& v) {
+      return Values{ops::slice(v[0], test.starts, test.ends, test.axes, test.steps)};
+    };
+    check_both({{{4, 5, 6}}}, build, "native slice");
+  }
+  const BuildOp nothing = [](const Values& v) { return Values{ops::slice(v[0], {3}, {3}, {0})}; };
+  check_both({{{4, 5}}}, nothing, "reference");
+}
+
+TEST(Slice, CutsBlockedChannels) {
+  for (int64_t begin : {16, 3}) {
+    const BuildOp build = [begin](const Values& v) {
+      return Values{ops::slice(convolved(v[0], v[1]), {begin}, {begin + 16}, {1})};
+    };
+    check_fast_path({{{2, 16, 5, 5}}, {{48, 16, 1, 1}}}, build, "native slice", 1e-4);
+  }
+}
+
+TEST(Slice, OfAFreeDimensionHasAGradient) {
+  Graph graph;
+  Value* x = graph.input("x", {DType::kF32, {kFree, 3}});
+  graph.mark_output(ops::slice(x, {0}, {1}, {0}));
+  const auto out = run_graph(graph, {random_tensor(DType::kF32, {4, 3}, 1)});
+  EXPECT_EQ(out[0].shape(), (Shape{1, 3}));
+}
+
+TEST(Transpose, PermutesAndIsReadInPlaceByProducts) {
+  for (const auto& permutation : std::vector<std::vector<int64_t>>{{}, {0, 2, 1}, {1, 0, 2}, {-1, 0, 1}}) {
+    const BuildOp build = [&](const Values& v) { return Values{ops::transpose(v[0], permutation)}; };
+    check_both({{{3, 4, 5}}}, build, "strided view");
+  }
+  const BuildOp heads = [](const Values& v) {
+    return Values{ops::matmul(ops::transpose(v[0], {0, 2, 1, 3}), ops::transpose(v[1], {0, 2, 1, 3}), false, true)};
+  };
+  check_fast_path({{{2, 5, 3, 4}}, {{2, 7, 3, 4}}}, heads, "strided view");
+  check_both(
+      {{{0, 4}}}, [](const Values& v) { return Values{ops::transpose(v[0])}; }, "reference");
+  Graph graph;
+  Value* x = graph.input("x", {DType::kI64, {2, 3}});
+  graph.mark_output(ops::transpose(x));
+  const auto out = run_graph(graph, {Tensor::from<int64_t>({2, 3}, {1, 2, 3, 4, 5, 6})});
+  EXPECT_EQ(out[0].data<int64_t>()[1], 4);
+}
+
+TEST(Transpose, RefusesAPermutationWithRepeats) {
+  Graph graph;
+  Value* x = graph.input("x", {DType::kF32, {2, 3}});
+  expect_error([&] { ops::transpose(x, {0, 0}); }, "appears twice");
+  expect_error([&] { ops::transpose(x, {0}); }, "for 2 dimensions");
+}
+
+TEST(Pad, HasThreeModes) {
+  for (const char* mode : {"constant", "reflect", "edge"}) {
+    const BuildOp build = [mode](const Values& v) { return Values{ops::pad(v[0], {0, 1, 2, 0, 2, 1}, mode, 0.5)}; };
+    check_both({{{2, 3, 4}}}, build, std::string(mode) == "constant" ? "native pad" : "reference");
+  }
+  check_both(
+      {{{4, 5}}},
+      [](const Values& v) {
+        return Values{ops::pad(v[0], {-1, 1, 1, -2})};
+      },
+      "native pad");
+  check_both(
+      {{{0, 5}}},
+      [](const Values& v) {
+        return Values{ops::pad(v[0], {0, 1, 0, 1})};
+      },
+      "reference");
+}
+
+TEST(Pad, RefusesWhatDoesNotFit) {
+  Graph graph;
+  Value* x = graph.input("x", {DType::kF32, {2, 3}});
+  expect_error([&] { ops::pad(x, {1, 1}); }, "2 pads for 2 dimensions");
+  expect_error([&] { ops::pad(x, {2, 0, 0, 0}, "reflect"); }, "too small for mode reflect");
+  expect_error([&] { ops::pad(x, {0, 0, 0, 0}, "wrap"); }, "unknown mode 'wrap'");
+  expect_error([&] { ops::pad(x, {-1, 0, -2, 0}); }, "would have size -1");
+}
+
+TEST(Expand, Broadcasts) {
+  check_both(
+      {{{3, 1}}},
+      [](const Values& v) {
+        return Values{ops::expand(v[0], {2, 0, 4})};
+      },
+      "native expand");
+  check_both(
+      {{{1}}}, [](const Values& v) { return Values{ops::expand(v[0], {5})}; }, "native expand");
+  Graph graph;
+  Value* x = graph.input("x", {DType::kF32, {3}});
+  expect_error([&] { ops::expand(x, {4}); }, "does not expand to 4");
+}
+
+TEST(Tile, Repeats) {
+  check_both(
+      {{{2, 3}}},
+      [](const Values& v) {
+        return Values{ops::tile(v[0], {3, 2})};
+      },
+      "native tile");
+  check_both(
+      {{{1, 3, 1}}},
+      [](const Values& v) {
+        return Values{ops::tile(v[0], {1, 1, 2})};
+      },
+      "native tile");
+  Graph graph;
+  Value* x = graph.input("x", {DType::kF32, {3}});
+  expect_error([&] { ops::tile(x, {0}); }, "repeat 0");
+}
+
+}  // namespace
+}  // namespace thalweg::testing
