@@ -1,0 +1,98 @@
+// Copyright The Thalweg Authors. SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "thalweg/tensor.h"
+
+namespace thalweg::metrics {
+
+/// A figure over all batches that were added. Predictions may be of any floating type, labels of any numeric type. A
+/// batch that does not fit (shapes, a label out of range) throws, names the row, and leaves the metric as it was.
+class Metric {
+ public:
+  Metric(std::string name, bool higher_is_better) : name_(std::move(name)), higher_is_better_(higher_is_better) {}
+  virtual ~Metric() = default;
+
+  /// As shown to people: "top5_accuracy", "ndcg@10".
+  const std::string& name() const { return name_; }
+  bool higher_is_better() const { return higher_is_better_; }
+
+  virtual void add(const Tensor& predictions, const Tensor& labels) = 0;
+  /// NaN while nothing has been added that would define it.
+  virtual double value() const = 0;
+  virtual void reset() = 0;
+
+  /// All that was added so far, to be merged into a metric of the same kind elsewhere.
+  virtual std::vector<double> state() const = 0;
+  /// As if the batches behind `state` had been added here.
+  virtual void merge(std::span<const double> state) = 0;
+
+ private:
+  std::string name_;
+  bool higher_is_better_;
+};
+
+using MetricPtr = std::unique_ptr<Metric>;
+
+/// The share of labels that are among the k classes with the highest scores; of equal scores, the lower class comes
+/// first. Predictions [N, classes, ...], labels [N, ...]. Labels equal to `ignore_label` do not count.
+MetricPtr accuracy(std::optional<int64_t> ignore_label = std::nullopt);
+MetricPtr top_k_accuracy(int64_t k, std::optional<int64_t> ignore_label = std::nullopt);
+
+/// One score for each label, which is 0 or 1; a score above the threshold means 1. For logits, use 0.
+MetricPtr binary_accuracy(double threshold = 0.5);
+
+/// The mean of losses. `add` takes the loss of each row, or one mean loss that then counts for as many rows as there
+/// are labels.
+MetricPtr mean_loss();
+
+/// Over all elements; predictions and labels have as many of them.
+MetricPtr mean_absolute_error();
+MetricPtr mean_squared_error();
+
+/// Area under the receiver operating characteristic, exact, with ties counted half. Scores [N] or [N, 1], or [N, 2] of
+/// which the second counts; labels 0 or 1. Keeps all scores. NaN while only one of the labels has been seen.
+MetricPtr auc();
+/// Area under the precision-recall curve as the average precision, exact. Input as for auc().
+MetricPtr pr_auc();
+
+/// Recommendations: each group of candidates is ranked by score, ties to the disadvantage of what should be on top.
+/// Predictions [groups, candidates], or flat if `candidates` is given; labels of the same size with 1 for what is
+/// relevant and 0 otherwise, or one index of the relevant candidate per group. Groups without any do not count.
+/// hit_ratio: the share of groups with something relevant among the first k.
+MetricPtr hit_ratio(int64_t k, int64_t candidates = 0);
+/// ndcg: the discounted gain of the first k relative to the best possible.
+MetricPtr ndcg(int64_t k, int64_t candidates = 0);
+
+enum class Average {
+  kBinary,  ///< of class 1 alone
+  kMacro,   ///< the mean over the classes that occur in predictions or labels
+  kMicro,   ///< over all decisions
+};
+
+struct ClassificationOptions {
+  int64_t num_classes = 2;
+  Average average = Average::kBinary;
+  /// For two classes with one score per label.
+  double threshold = 0.5;
+};
+/// Predictions [N, classes, ...] with labels [N, ...], or one score for each label if there are two classes. Where a
+/// quotient has no denominator it counts as 0.
+MetricPtr precision(const ClassificationOptions& options = {});
+MetricPtr recall(const ClassificationOptions& options = {});
+MetricPtr f1(const ClassificationOptions& options = {});
+
+/// By name: "accuracy", "top_k_accuracy" {k}, "binary_accuracy" {threshold}, "loss", "mae", "mse", "auc", "pr_auc",
+/// "hit_ratio" and "ndcg" {k, candidates}, "precision", "recall" and "f1" {num_classes, threshold, macro, micro}.
+/// An unknown name or option throws and lists those there are.
+MetricPtr make_metric(const std::string& name, const std::map<std::string, double>& options = {});
+std::vector<std::string> metric_names();
+
+}  // namespace thalweg::metrics
