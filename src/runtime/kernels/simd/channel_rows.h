@@ -81,7 +81,8 @@ struct ColumnSums {
   int64_t first;
 };
 
-/// Walks over everything with `body`, which adds to `sums`, and moves those to the doubles now and then.
+/// Walks over everything with `body`, which adds to `sums`, and moves those to the doubles now and then. `b` may be
+/// null.
 template <typename Body>
 static inline void walk_summing(const Grid& grid, const ChannelRows& piece, ColumnSums& sums, const Body& body,
                                 double* a, double* b) {
@@ -93,7 +94,7 @@ static inline void walk_summing(const Grid& grid, const ChannelRows& piece, Colu
     for (int64_t i = 0; i < count; ++i) {
       const int64_t channel = grid.folded ? i % piece.channels : sums.first + i;
       a[channel] += static_cast<double>(sums.a[i]);
-      b[channel] += static_cast<double>(sums.b[i]);
+      if (b != nullptr) b[channel] += static_cast<double>(sums.b[i]);
     }
   };
   for (int64_t first = 0; first < grid.columns; first += kMaxColumns) {

@@ -6,23 +6,6 @@
 namespace thalweg::simd::TW_SIMD_NS {
 namespace {
 
-/// Calls f.part<V>(first element, line) for parts of one contiguous line, or for lines side by side.
-template <typename F>
-void each_part(int64_t count, F& f) {
-  int64_t i = 0;
-  for (; i + kLanes <= count; i += kLanes) f.template part<Vec>(i);
-  for (; i < count; ++i) f.template part<float>(i);
-}
-
-/// A sum over one contiguous line: registers for the bulk, a float for the rest.
-struct LineSum {
-  Vec wide{};
-  float narrow = 0.0f;
-  void add(Vec value) { wide += value; }
-  void add(float value) { narrow += value; }
-  float total() const { return sum_of(wide) + narrow; }
-};
-
 template <typename T>
 struct LargestOfLine {
   const T* x;

@@ -121,4 +121,21 @@ static inline float sum_of(Vec value) {
   return sum;
 }
 
+/// Calls f.part<V>(i) for i in [0, count), a register at a time and then one by one.
+template <typename F>
+static inline void each_part(int64_t count, F& f) {
+  int64_t i = 0;
+  for (; i + kLanes <= count; i += kLanes) f.template part<Vec>(i);
+  for (; i < count; ++i) f.template part<float>(i);
+}
+
+/// A sum over one contiguous line: a register for the bulk, a float for the rest.
+struct LineSum {
+  Vec wide{};
+  float narrow = 0.0f;
+  void add(Vec value) { wide += value; }
+  void add(float value) { narrow += value; }
+  float total() const { return sum_of(wide) + narrow; }
+};
+
 }  // namespace thalweg::simd::TW_SIMD_NS

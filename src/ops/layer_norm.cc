@@ -1,0 +1,99 @@
+// Copyright The Thalweg Authors. SPDX-License-Identifier: Apache-2.0
+#include "graph/op_registry.h"
+#include "thalweg/ops/norm.h"
+
+namespace thalweg {
+namespace {
+
+/// Statistics, scale and shift are kept in f32 whatever the activations are, but for checks in double.
+DType statistics_type(DType dtype) { return dtype == DType::kF64 ? DType::kF64 : DType::kF32; }
+
+void require_vector(const InferContext& context, size_t index, const TensorType& expected, const char* what) {
+  if (!context.has(index)) return;
+  context.require(context.dtype(index) == expected.dtype, what, " must be ", expected);
+  const Shape& shape = context.shape(index);
+  bool fits = shape.rank() == expected.shape.rank();
+  for (int i = 0; fits && i < shape.rank(); ++i) fits = shape[i] == expected.shape[i] || expected.shape[i] == kFree;
+  context.require(fits, what, " must be ", expected);
+}
+
+/// What a normalisation keeps for its gradient and what it is scaled by.
+struct NormTypes {
+  TensorType statistics;
+  TensorType parameters;
+};
+
+NormTypes layer_norm_types(const InferContext& context, size_t x) {
+  context.require_floating(x);
+  const std::vector<int64_t>& dims = context.shape(x).dims();
+  const int axis = context.axis(context.attrs().integer("axis", -1), context.shape(x).rank());
+  const DType dtype = statistics_type(context.dtype(x));
+  return {{dtype, Shape(std::vector<int64_t>(dims.begin(), dims.begin() + axis))},
+          {dtype, Shape(std::vector<int64_t>(dims.begin() + axis, dims.end()))}};
+}
+
+NormTypes group_norm_types(const InferContext& context, size_t x) {
+  context.require_floating(x);
+  const Shape& shape = context.shape(x);
+  context.require(shape.rank() >= 2, "x must be [N, C, ...]");
+  const int64_t groups = context.attrs().integer("groups", 1);
+  context.require(groups > 0 && (shape[1] == kFree || shape[1] % groups == 0), shape[1],
+                  " channels cannot be put into ", groups, " groups");
+  const DType dtype = statistics_type(context.dtype(x));
+  return {{dtype, {shape[0], groups}}, {dtype, {shape[1]}}};
+}
+
+NormTypes types_of(const InferContext& context, size_t x, bool by_group) {
+  return by_group ? group_norm_types(context, x) : layer_norm_types(context, x);
+}
+
+/// layer_norm and group_norm(x, scale or null, shift or null) give y, mean and variance.
+InferRule infer_norm(bool by_group) {
+  return [by_group](const InferContext& context) {
+    const NormTypes types = types_of(context, 0, by_group);
+    require_vector(context, 1, types.parameters, "scale");
+    require_vector(context, 2, types.parameters, "shift");
+    return std::vector<TensorType>{context.type(0), types.statistics, types.statistics};
+  };
+}
+
+/// layer_norm_grad and group_norm_grad(dy, x, mean, variance, scale or null) give dx, dscale and dshift.
+InferRule infer_norm_grad(bool by_group) {
+  return [by_group](const InferContext& context) {
+    const NormTypes types = types_of(context, 1, by_group);
+    require_vector(context, 4, types.parameters, "scale");
+    return std::vector<TensorType>{context.type(1), types.parameters, types.parameters};
+  };
+}
+
+void norm_gradient(GradientContext& context) {
+  TW_REQUIRE(context.output_gradient(1) == nullptr && context.output_gradient(2) == nullptr, describe(context.node()),
+             ": its statistics have no gradient; differentiate y only");
+  const Node* grad = context.graph().add(
+      context.node().op_name() + "_grad",
+      {context.output_gradient(), context.input(0), context.output(1), context.output(2), context.input(1)},
+      context.attrs());
+  for (size_t i = 0; i < 3; ++i) {
+    if (context.wants(i)) context.set(i, grad->output(i));
+  }
+}
+
+const RegisterOp kLayerNorm({"layer_norm", 1, 3, infer_norm(false), norm_gradient});
+const RegisterOp kLayerNormGrad({"layer_norm_grad", 4, 5, infer_norm_grad(false), nullptr});
+const RegisterOp kGroupNorm({"group_norm", 1, 3, infer_norm(true), norm_gradient});
+const RegisterOp kGroupNormGrad({"group_norm_grad", 4, 5, infer_norm_grad(true), nullptr});
+
+}  // namespace
+
+namespace ops {
+
+Value* layer_norm(Value* x, Value* scale, Value* shift, int64_t axis, double epsilon, const std::string& name) {
+  return x->graph().add("layer_norm", {x, scale, shift}, {{"axis", axis}, {"epsilon", epsilon}}, name)->output();
+}
+
+Value* group_norm(Value* x, Value* scale, Value* shift, int64_t groups, double epsilon, const std::string& name) {
+  return x->graph().add("group_norm", {x, scale, shift}, {{"groups", groups}, {"epsilon", epsilon}}, name)->output();
+}
+
+}  // namespace ops
+}  // namespace thalweg

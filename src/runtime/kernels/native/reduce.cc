@@ -1,0 +1,118 @@
+// Copyright The Thalweg Authors. SPDX-License-Identifier: Apache-2.0
+#include "runtime/kernels/simd/reduce.h"
+
+#include "runtime/kernel.h"
+#include "runtime/kernels/native/channel_cut.h"
+
+namespace thalweg {
+namespace {
+
+std::vector<bool> reduced_dims(const Node& node) {
+  const int rank = node.input(0)->shape().rank();
+  const std::vector<int64_t> axes = node.attrs().integers("axes");
+  std::vector<bool> reduced(static_cast<size_t>(rank), axes.empty());
+  for (int64_t axis : axes) reduced[static_cast<size_t>(axis < 0 ? axis + rank : axis)] = true;
+  return reduced;
+}
+
+/// A row-major reduction as [reduced][kept][reduced][kept], each of which may be 1: that is how the channels of an
+/// activation lie. False if the kept and reduced dimensions alternate more often.
+bool row_major_blocking(const Shape& shape, const std::vector<bool>& reduced, ChannelBlocking& result) {
+  result = {1, 1, 1, 1};
+  int64_t* const parts[] = {&result.outer, &result.blocks, &result.spatial, &result.block};
+  int part = 3;
+  for (int i = shape.rank() - 1; i >= 0; --i) {
+    if (shape[i] == 1) continue;
+    const bool wanted = reduced[static_cast<size_t>(i)];
+    while (part >= 0 && (part % 2 == 0) != wanted) --part;
+    if (part < 0) return false;
+    *parts[part] *= shape[i];
+  }
+  return true;
+}
+
+/// Sums over batch and spatial extents, or the spatial ones alone, of a layout with blocks of channels.
+bool blocked_blocking(const Layout& layout, const std::vector<bool>& reduced, ChannelBlocking& result) {
+  if (!channel_blocking(layout, result) || reduced[1]) return false;
+  for (size_t i = 2; i < reduced.size(); ++i) {
+    if (!reduced[i]) return false;
+  }
+  if (!reduced[0]) {
+    result.blocks *= result.outer;
+    result.outer = 1;
+  }
+  return true;
+}
+
+class Reduce : public Kernel {
+ public:
+  Reduce(const KernelRequest& request, const Layout& layout, const ChannelBlocking& blocking)
+      : cut_(blocking, request.threads), from_bf16_(layout.dtype() == DType::kBF16) {
+    name = "native";
+    inputs = {layout};
+    outputs = plain_outputs(request.node);
+    scratch_bytes = static_cast<size_t>(cut_.total_channels() * cut_.segments) * sizeof(double);
+    if (request.node.op_name() == "reduce_mean") scale_ = 1.0 / static_cast<double>(cut_.rows_per_channel());
+  }
+
+  void run(const KernelArguments& arguments) const override {
+    auto* sums = static_cast<double*>(arguments.scratch);
+    const auto sums_at = [&](int64_t block, int64_t s) { return sums + (block * cut_.segments + s) * cut_.channels; };
+    reduce_then_apply(
+        cut_, arguments.threads,
+        [&](int64_t block, int64_t s) {
+          std::fill_n(sums_at(block, s), cut_.channels, 0.0);
+          const auto* x = static_cast<const char*>(arguments.inputs[0]) + cut_.offset(block, s) * (from_bf16_ ? 2 : 4);
+          simd::channel_sums({cut_.rows(s), cut_.channels, from_bf16_}, x, sums_at(block, s));
+        },
+        [&](int64_t block) {
+          for (int64_t c = 0; c < cut_.channels; ++c) {
+            double total = 0;
+            for (int64_t s = 0; s < cut_.segments; ++s) total += sums_at(block, s)[c];
+            put(arguments.outputs[0], block * cut_.channels + c, static_cast<float>(total * scale_));
+          }
+        },
+        [](int64_t, int64_t) {});
+  }
+
+ private:
+  void put(void* to, int64_t index, float value) const {
+    if (from_bf16_) {
+      static_cast<BF16*>(to)[index] = BF16(value);
+    } else {
+      static_cast<float*>(to)[index] = value;
+    }
+  }
+
+  ChannelCut cut_;
+  bool from_bf16_;
+  double scale_ = 1;
+};
+
+std::unique_ptr<Kernel> make_reduce(const KernelRequest& request, std::string& declined) {
+  const TensorType& type = request.node.input(0)->type();
+  if (type.dtype != DType::kF32 && type.dtype != DType::kBF16) declined = "element type is neither f32 nor bf16";
+  if (has_empty_operand(request.node)) declined = "empty operand";
+  if (!declined.empty()) return nullptr;
+  const std::vector<bool> reduced = reduced_dims(request.node);
+  const Layout& own = request.inputs[0];
+  ChannelBlocking blocking;
+  if (!own.is_plain() && blocked_blocking(own, reduced, blocking)) {
+    return std::make_unique<Reduce>(request, own, blocking);
+  }
+  // In a sum of everything the arrangement does not matter, and padding is zero.
+  if (!own.is_plain() && request.node.output()->shape().num_elements() == 1 && !own.padded()) {
+    return std::make_unique<Reduce>(request, own, ChannelBlocking{type.shape.num_elements(), 1, 1, 1});
+  }
+  if (!row_major_blocking(type.shape, reduced, blocking)) {
+    declined = "kept and reduced dimensions alternate";
+    return nullptr;
+  }
+  return std::make_unique<Reduce>(request, Layout(type), blocking);
+}
+
+const RegisterKernel kSum("reduce_sum", "native", KernelPriority::kNative, make_reduce);
+const RegisterKernel kMean("reduce_mean", "native", KernelPriority::kNative, make_reduce);
+
+}  // namespace
+}  // namespace thalweg

@@ -1,0 +1,54 @@
+// Copyright The Thalweg Authors. SPDX-License-Identifier: Apache-2.0
+#include "runtime/kernels/simd/elementwise.h"
+#include "runtime/kernels/simd/vmath.h"
+
+namespace thalweg::simd::TW_SIMD_NS {
+namespace {
+
+inline float widen(float value) { return value; }
+inline float widen(uint16_t value) { return bf16_to_float(value); }
+inline void narrow(float value, float* to) { *to = value; }
+inline void narrow(float value, uint16_t* to) { *to = float_to_bf16(value); }
+
+template <typename T, typename F>
+void combine(const BinaryCall& call, F function) {
+  const auto* a = static_cast<const T*>(call.a);
+  const auto* b = static_cast<const T*>(call.b);
+  auto* y = static_cast<T*>(call.y);
+  if (call.a_is_one) {
+    const float left = widen(*a);
+    const int64_t step = call.b_is_one ? 0 : 1;
+#pragma GCC ivdep
+    for (int64_t i = 0; i < call.count; ++i) narrow(function(left, widen(b[i * step])), y + i);
+  } else if (call.b_is_one) {
+    const float right = widen(*b);
+#pragma GCC ivdep
+    for (int64_t i = 0; i < call.count; ++i) narrow(function(widen(a[i]), right), y + i);
+  } else {
+#pragma GCC ivdep
+    for (int64_t i = 0; i < call.count; ++i) narrow(function(widen(a[i]), widen(b[i])), y + i);
+  }
+}
+
+template <typename T>
+void binary_of(const BinaryCall& call) {
+  switch (call.function) {
+    case BinaryFunction::kAdd: return combine<T>(call, [](float a, float b) { return a + b; });
+    case BinaryFunction::kSub: return combine<T>(call, [](float a, float b) { return a - b; });
+    case BinaryFunction::kMul: return combine<T>(call, [](float a, float b) { return a * b; });
+    case BinaryFunction::kDiv: return combine<T>(call, [](float a, float b) { return a / b; });
+    // A NaN on either side gives NaN.
+    case BinaryFunction::kMinimum: return combine<T>(call, [](float a, float b) { return b < a || b != b ? b : a; });
+    case BinaryFunction::kMaximum: return combine<T>(call, [](float a, float b) { return a < b || b != b ? b : a; });
+    case BinaryFunction::kPow: return combine<T>(call, [](float a, float b) { return __builtin_powf(a, b); });
+  }
+}
+
+}  // namespace
+
+void binary(const BinaryCall& call) {
+  if (call.bf16) return binary_of<uint16_t>(call);
+  binary_of<float>(call);
+}
+
+}  // namespace thalweg::simd::TW_SIMD_NS
