@@ -1,6 +1,8 @@
 // Copyright The Thalweg Authors. SPDX-License-Identifier: Apache-2.0
 #include "runtime/kernels/onednn/conv_desc.h"
 
+#include <string_view>
+
 namespace thalweg {
 
 using dnnl::memory;
@@ -15,11 +17,6 @@ ConvProblem::ConvProblem(ConvGeometry conv) : geometry(std::move(conv)) {
   if (geometry.groups > 1) {
     weights[0] /= geometry.groups;
     weights.insert(weights.begin(), geometry.groups);
-  }
-  // Padding that the last window does not reach: oneDNN wants the extents to agree exactly.
-  for (size_t d = 0; d < window.rank(); ++d) {
-    const int dim = static_cast<int>(d) + 2;
-    ends[d] = (geometry.y[dim] - 1) * window.strides[d] + window.reach(d) - geometry.x[dim] - begins[d];
   }
 }
 
@@ -38,6 +35,11 @@ dnnl::convolution_forward::primitive_desc ConvProblem::forward(const ConvDescs& 
           descs.y,       strides, dilates,
           begins,        ends,    attr,
           true};
+}
+
+bool is_fast_implementation(const char* name) {
+  const std::string_view text = name;
+  return text.starts_with("jit") || text.starts_with("brg");
 }
 
 bool onednn_conv_possible(const KernelRequest& request, std::string& declined) {
