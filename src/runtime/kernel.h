@@ -50,6 +50,8 @@ class Kernel {
   size_t scratch_bytes = 0;
   /// Pairs (input, output) that may share memory if nobody reads the input afterwards.
   std::vector<std::pair<int, int>> in_place;
+  /// Inputs of which only shape and layout matter: they are not read, so their memory need not outlive their readers.
+  std::vector<int> unread;
   /// If not negative, output 0 is that input's memory seen with another shape, and `run` is not called.
   int alias_of_input = -1;
 

@@ -22,6 +22,21 @@ memory::desc row_major(const TensorType& type) {
   return {dims, to_dnnl(type.dtype), strides};
 }
 
+/// Strides for `dims` without gaps, in the order in which `md` has its dimensions.
+memory::dims dense_strides(const memory::desc& md, const memory::dims& dims) {
+  const memory::dims like = md.get_strides();
+  std::vector<size_t> order(dims.size());
+  std::iota(order.begin(), order.end(), size_t{0});
+  std::stable_sort(order.begin(), order.end(), [&](size_t a, size_t b) { return like[a] > like[b]; });
+  memory::dims strides(dims.size());
+  int64_t stride = 1;
+  for (size_t i = order.size(); i-- > 0;) {
+    strides[order[i]] = stride;
+    stride *= std::max<int64_t>(dims[order[i]], 1);
+  }
+  return strides;
+}
+
 }  // namespace
 
 bool known_to_dnnl(DType dtype) { return dtype != DType::kI64 && dtype != DType::kBool && dtype != DType::kF64; }
@@ -78,15 +93,18 @@ memory::desc Layout::desc_like(const Layout& other) const {
 
 bool Layout::padded() const { return bytes_ != static_cast<size_t>(type_.shape.num_elements()) * size_of(type_.dtype); }
 
-Layout Layout::with_dtype(DType dtype) const {
-  const TensorType type{dtype, type_.shape};
-  if (plain_ || !known_to_dnnl(dtype)) return Layout(type);
-  if (md_.get_inner_nblks() == 0) return {type, memory::desc(md_.get_dims(), to_dnnl(dtype), md_.get_strides())};
+Layout Layout::with_dtype(DType dtype) const { return resized({dtype, type_.shape}); }
+
+Layout Layout::resized(const TensorType& type) const {
+  if (plain_ || !known_to_dnnl(type.dtype)) return Layout(type);
+  const memory::dims dims = type.shape == type_.shape ? md_.get_dims() : type.shape.dims();
+  if (dims.size() != static_cast<size_t>(md_.get_ndims())) return Layout(type);
+  if (md_.get_inner_nblks() == 0) return {type, memory::desc(dims, to_dnnl(type.dtype), dense_strides(md_, dims))};
   // Blocked descriptors cannot be put together by hand; the format tags of the usual ones can be asked for by name.
   for (const auto tag : {memory::format_tag::nChw16c, memory::format_tag::nChw8c, memory::format_tag::nCdhw16c,
                          memory::format_tag::nCw16c, memory::format_tag::nCdhw8c, memory::format_tag::nCw8c}) {
     const memory::desc same(md_.get_dims(), md_.get_data_type(), tag, true);
-    if (same && same == md_) return {type, memory::desc(md_.get_dims(), to_dnnl(dtype), tag)};
+    if (same && same == md_) return {type, memory::desc(dims, to_dnnl(type.dtype), tag)};
   }
   return Layout(type);
 }
@@ -117,7 +135,7 @@ std::string Layout::to_string() const {
   return text;
 }
 
-bool channel_blocking(const Layout& layout, ChannelBlocking& result) {
+bool channel_blocking(const Layout& layout, ChannelBlocking& result, bool padding) {
   const Shape& shape = layout.shape();
   if (shape.rank() < 2) return false;
   const int64_t batch = shape[0];
@@ -128,12 +146,13 @@ bool channel_blocking(const Layout& layout, ChannelBlocking& result) {
     return true;
   }
   const memory::desc& md = layout.desc();
-  if (layout.padded()) return false;
+  if (layout.padded() && !padding) return false;
   const memory::dims strides = md.get_strides();
   const memory::dims blocks = md.get_inner_blks();
   const bool blocked = blocks.size() == 1 && md.get_inner_idxs()[0] == 1;
   if (!blocks.empty() && !blocked) return false;
   const int64_t block = blocked ? blocks[0] : channels;
+  const int64_t block_count = (channels + block - 1) / block;
   // The spatial dimensions must follow each other, innermost last, each step being one block of channels.
   int64_t expected = block;
   for (int d = shape.rank() - 1; d >= 2; --d) {
@@ -141,9 +160,9 @@ bool channel_blocking(const Layout& layout, ChannelBlocking& result) {
     expected *= shape[d];
   }
   if (!blocked && channels != 1 && strides[1] != 1) return false;
-  if (blocked && channels != block && strides[1] != expected) return false;
-  if (batch != 1 && strides[0] != channels * spatial) return false;
-  result = {batch, channels / block, spatial, block};
+  if (blocked && block_count != 1 && strides[1] != expected) return false;
+  if (batch != 1 && strides[0] != block_count * block * spatial) return false;
+  result = {batch, block_count, spatial, block};
   return true;
 }
 

@@ -34,6 +34,8 @@ class Layout {
   bool padded() const;
   /// The same arrangement for another element type of the same shape.
   Layout with_dtype(DType dtype) const;
+  /// The same arrangement for a type of the same rank; row-major where that is not known.
+  Layout resized(const TensorType& type) const;
 
   bool operator==(const Layout& other) const;
   bool operator!=(const Layout& other) const { return !(*this == other); }
@@ -57,8 +59,9 @@ struct ChannelBlocking {
   int64_t spatial = 0;  ///< product of the spatial extents
   int64_t block = 0;    ///< channels of a block
 };
-/// False if the layout is padded or arranged in another way.
-bool channel_blocking(const Layout& layout, ChannelBlocking& result);
+/// False if the layout is arranged in another way, or padded unless `padding`: the last block is then partly zeros,
+/// which the kernel must leave zeros.
+bool channel_blocking(const Layout& layout, ChannelBlocking& result, bool padding = false);
 
 /// Throws for types that oneDNN has no name for.
 dnnl::memory::data_type to_dnnl(DType dtype);

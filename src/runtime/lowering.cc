@@ -159,7 +159,9 @@ void Lowering::lower(const Node& node) {
              describe(node), ": kernel ", step.kernel->name, " describes another number of operands");
   for (size_t i = 0; i < node.inputs().size(); ++i) {
     const Value* input = node.input(i);
-    step.inputs.push_back(input != nullptr ? materialize(input, step.kernel->inputs[i]) : -1);
+    const std::vector<int>& unread = step.kernel->unread;
+    const bool read = std::find(unread.begin(), unread.end(), static_cast<int>(i)) == unread.end();
+    step.inputs.push_back(input != nullptr && read ? materialize(input, step.kernel->inputs[i]) : -1);
   }
   for (size_t i = 0; i < node.outputs().size(); ++i) {
     const Layout& layout = step.kernel->outputs[i];
