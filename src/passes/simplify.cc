@@ -33,6 +33,15 @@ Value* passed_on(const Node& node) {
   return nullptr;
 }
 
+/// Counts of elements are known once the graph is static.
+Value* counted(Graph& graph, const Node& node) {
+  if (node.op_name() != "element_count" || !node.input(0)->shape().is_static()) return nullptr;
+  const std::vector<int64_t> axes = node.attrs().integers("axes");
+  int64_t count = axes.empty() ? node.input(0)->shape().num_elements() : 1;
+  for (int64_t axis : axes) count *= node.input(0)->shape()[static_cast<int>(axis)];
+  return graph.constant(Tensor::scalar<float>(static_cast<float>(count)));
+}
+
 bool holds_objects(const Attributes& attrs) {
   return std::any_of(attrs.items().begin(), attrs.items().end(), [](const auto& item) {
     return std::holds_alternative<Tensor>(item.second) || std::holds_alternative<std::shared_ptr<Graph>>(item.second);
@@ -64,6 +73,9 @@ void merge_scalar_constants(Graph& graph) {
 }  // namespace
 
 void simplify(Graph& graph) {
+  for (const auto& node : graph.nodes()) {
+    if (Value* count = counted(graph, *node); count != nullptr) graph.replace(node->output(), count);
+  }
   merge_scalar_constants(graph);
   std::map<std::string, Node*> seen;
   for (size_t i = 0; i < graph.nodes().size(); ++i) {

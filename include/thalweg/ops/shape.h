@@ -37,4 +37,7 @@ Value* scatter_elements(Value* x, Value* indices, Value* updates, int64_t axis, 
 /// `padding_index` >= 0: that row gets no gradient.
 Value* embedding(Value* table, Value* indices, int64_t padding_index = -1, const std::string& name = "");
 
+/// How many elements x has along `axes` (all if empty), as an f32 scalar: known from the shape alone, once that is.
+Value* element_count(Value* x, const std::vector<int64_t>& axes = {});
+
 }  // namespace thalweg::ops
