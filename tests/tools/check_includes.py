@@ -20,7 +20,7 @@ MAY_USE = {
     "graph": ["base", "tensor"],
     "ops": ["base", "tensor", "graph"],
     "autodiff": _CORE,
-    "passes": _CORE,
+    "passes": _CORE + ["autodiff"],
     "runtime": _CORE + ["autodiff", "passes"],
     "nn": _COMPILED,
     "optim": _COMPILED,
@@ -37,6 +37,8 @@ MAY_USE = {
 # The part a public header belongs to, where that is not the header's own name.
 PUBLIC_HEADER = {
     "error": "base",
+    "losses": "nn",
+    "zoo": "nn",
     "program": "runtime",
     "schedules": "optim",
     "triggers": "optim",
