@@ -1,0 +1,144 @@
+// Copyright The Thalweg Authors. SPDX-License-Identifier: Apache-2.0
+// Benchmark worker: trains one case. bench/run.py drives it and PyTorch's worker alike; bench/README.md describes the
+// lines that go to and fro.
+//   thalweg_bench --case NAME [--threads N] [--steps-warmup N] [--explain]
+// --explain trains a few steps and prints every step of the program with its kernel and time instead.
+#include <algorithm>
+#include <chrono>
+#include <fstream>
+#include <iostream>
+#include <map>
+
+#include "bench/cases.h"
+#include "bench/training_run.h"
+
+namespace thalweg::bench {
+namespace {
+
+using nlohmann::json;
+
+struct Arguments {
+  std::string name;
+  int threads = 2;
+  int warmup = 0;
+  bool explain = false;
+};
+
+int whole_number(const std::string& option, const std::string& text) {
+  const bool digits = !text.empty() && text.size() < 7 && text.find_first_not_of("0123456789") == std::string::npos;
+  TW_REQUIRE(digits, option, " needs a whole number, got '", text, "'");
+  return std::stoi(text);
+}
+
+Arguments parse(int argc, char** argv) {
+  Arguments result;
+  for (int i = 1; i < argc; ++i) {
+    const std::string option = argv[i];
+    if (option == "--explain") {
+      result.explain = true;
+      continue;
+    }
+    TW_REQUIRE(i + 1 < argc, option, " needs a value");
+    const std::string value = argv[++i];
+    if (option == "--case") {
+      result.name = value;
+    } else if (option == "--threads") {
+      result.threads = whole_number(option, value);
+    } else if (option == "--steps-warmup") {
+      result.warmup = whole_number(option, value);
+    } else {
+      raise("unknown option ", option, "; known: --case, --threads, --steps-warmup, --explain");
+    }
+  }
+  TW_REQUIRE(result.threads >= 1, "--threads must be at least 1");
+  return result;
+}
+
+/// The most memory this process ever had, in MiB.
+double peak_mb() {
+  std::ifstream status("/proc/self/status");
+  for (std::string line; std::getline(status, line);) {
+    if (line.starts_with("VmHWM:")) return std::stod(line.substr(6)) / 1024.0;
+  }
+  raise("no VmHWM in /proc/self/status");
+}
+
+json run_steps(TrainingRun& run, int steps) {
+  using Clock = std::chrono::steady_clock;
+  json ms = json::array();
+  json losses = json::array();
+  for (int i = 0; i < steps; ++i) {
+    const auto begin = Clock::now();
+    losses.push_back(run.step());
+    ms.push_back(std::chrono::duration<double, std::milli>(Clock::now() - begin).count());
+  }
+  return {{"ms", ms}, {"losses", losses}, {"peak_mb", peak_mb()}};
+}
+
+void print_shares(const Program& program, const std::vector<double>& milliseconds, double step_ms) {
+  std::map<std::string, std::pair<double, int>> by_op;
+  double sum = 0.0;
+  for (size_t i = 0; i < program.steps().size(); ++i) {
+    const Step& step = program.steps()[i];
+    const std::string op = step.node != nullptr ? step.node->op_name() : step.label.substr(0, step.label.find(' '));
+    auto& [ms, count] = by_op[op + " (" + step.kernel->name + ")"];
+    ms += milliseconds[i];
+    sum += milliseconds[i];
+    ++count;
+  }
+  by_op["- optimiser and the rest"] = {step_ms - sum, 1};
+  std::vector<std::pair<std::string, std::pair<double, int>>> sorted(by_op.begin(), by_op.end());
+  std::sort(sorted.begin(), sorted.end(), [](const auto& a, const auto& b) { return a.second.first > b.second.first; });
+  std::printf("\n%.2f ms a step:\n", step_ms);
+  for (const auto& [op, share] : sorted) {
+    std::printf("%10.3f ms %5.1f%% %5d x %s\n", share.first, 100.0 * share.first / step_ms, share.second, op.c_str());
+  }
+}
+
+void explain(TrainingRun& run) {
+  run_steps(run, 2);
+  run.session().enable_profile();
+  const json result = run_steps(run, 5);
+  double mean = 0.0;
+  for (double ms : result.at("ms")) mean += ms / 5.0;
+  const std::vector<double> milliseconds = run.session().step_milliseconds();
+  const Program& program = run.session().program();
+  std::cout << program.explain(milliseconds);
+  print_shares(program, milliseconds, mean);
+  std::cout << "losses " << result.at("losses") << ", peak " << peak_mb() << " MiB\n";
+}
+
+void say(const json& message) { std::cout << message.dump() << std::endl; }
+
+void serve(TrainingRun& run) {
+  for (std::string line; std::getline(std::cin, line);) {
+    if (line == "quit") return;
+    TW_REQUIRE(line.starts_with("run "), "expected 'run N' or 'quit', got '", line, "'");
+    say(run_steps(run, whole_number("run", line.substr(4))));
+  }
+}
+
+void work(int argc, char** argv) {
+  const Arguments arguments = parse(argc, argv);
+  TrainingRun run(find_case(arguments.name), arguments.threads);
+  if (arguments.explain) {
+    explain(run);
+    return;
+  }
+  const json warmup = run_steps(run, arguments.warmup);
+  say({{"ready", true}, {"case", arguments.name}, {"threads", arguments.threads}, {"losses", warmup.at("losses")}});
+  serve(run);
+}
+
+}  // namespace
+}  // namespace thalweg::bench
+
+int main(int argc, char** argv) {
+  try {
+    thalweg::bench::work(argc, argv);
+    return 0;
+  } catch (const std::exception& error) {
+    thalweg::bench::say({{"error", error.what()}});
+    return 1;
+  }
+}
