@@ -96,6 +96,7 @@ bool Layout::padded() const { return bytes_ != static_cast<size_t>(type_.shape.n
 Layout Layout::with_dtype(DType dtype) const { return resized({dtype, type_.shape}); }
 
 Layout Layout::resized(const TensorType& type) const {
+  if (type == type_) return *this;
   if (plain_ || !known_to_dnnl(type.dtype)) return Layout(type);
   const memory::dims dims = type.shape == type_.shape ? md_.get_dims() : type.shape.dims();
   if (dims.size() != static_cast<size_t>(md_.get_ndims())) return Layout(type);
