@@ -133,6 +133,9 @@ class Session {
   /// `on_gradient` is called from this thread as soon as a gradient is final.
   std::vector<Tensor> run(std::span<const Tensor> inputs, const GradientCallback& on_gradient = nullptr);
 
+  /// Output `index` of the run under way, for a gradient callback; meaningful once the step that makes it has run.
+  const void* output_data(size_t index) const { return address(program_->outputs()[index]); }
+
   /// Times every step from now on.
   void enable_profile();
   /// Mean milliseconds of each step since enable_profile.

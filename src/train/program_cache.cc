@@ -1,0 +1,61 @@
+// Copyright The Thalweg Authors. SPDX-License-Identifier: Apache-2.0
+#include "train/program_cache.h"
+
+#include <algorithm>
+
+namespace thalweg {
+
+std::vector<Tensor> SessionPool::run(std::span<const Tensor> inputs) {
+  std::unique_ptr<Session> session;
+  {
+    const std::lock_guard<std::mutex> lock(mutex_);
+    if (!idle_.empty()) {
+      session = std::move(idle_.back());
+      idle_.pop_back();
+    }
+  }
+  if (session == nullptr) session = std::make_unique<Session>(program_);
+  std::vector<Tensor> outputs = session->run(inputs);
+  const std::lock_guard<std::mutex> lock(mutex_);
+  idle_.push_back(std::move(session));
+  return outputs;
+}
+
+std::shared_ptr<SessionPool> ProgramCache::find(const std::vector<TensorType>& key) {
+  const std::lock_guard<std::mutex> lock(mutex_);
+  const auto found =
+      std::find_if(entries_.begin(), entries_.end(), [&](const Entry& entry) { return entry.key == key; });
+  if (found == entries_.end()) return nullptr;
+  entries_.splice(entries_.begin(), entries_, found);
+  return found->pool;
+}
+
+void ProgramCache::insert(const std::vector<TensorType>& key, std::shared_ptr<SessionPool> pool) {
+  const std::lock_guard<std::mutex> lock(mutex_);
+  entries_.push_front({key, std::move(pool)});
+  while (entries_.size() > capacity_) entries_.pop_back();
+}
+
+void ProgramCache::reset(size_t capacity) {
+  const std::lock_guard<std::mutex> lock(mutex_);
+  entries_.clear();
+  capacity_ = capacity;
+}
+
+size_t ProgramCache::capacity() const {
+  const std::lock_guard<std::mutex> lock(mutex_);
+  return capacity_;
+}
+
+size_t ProgramCache::size() const {
+  const std::lock_guard<std::mutex> lock(mutex_);
+  return entries_.size();
+}
+
+std::vector<TensorType> types_of(std::span<const Tensor> tensors) {
+  std::vector<TensorType> types;
+  for (const Tensor& tensor : tensors) types.push_back(tensor.type());
+  return types;
+}
+
+}  // namespace thalweg

@@ -1,0 +1,92 @@
+// Copyright The Thalweg Authors. SPDX-License-Identifier: Apache-2.0
+#include "train/weights.h"
+
+#include <mutex>
+#include <sstream>
+
+namespace thalweg {
+
+std::vector<NamedTensor> read_weights(const Model::Impl& model) {
+  std::vector<NamedTensor> result;
+  for (size_t i = 0; i < model.variables->size(); ++i) {
+    result.push_back({model.variables->name(i), model.variables->read(i)});
+  }
+  return result;
+}
+
+namespace {
+
+bool fits(const TensorType& have, const TensorType& want) {
+  return have.shape == want.shape && (have.dtype == want.dtype || (is_floating(have.dtype) && is_floating(want.dtype)));
+}
+
+/// Every way in which a file and a model disagree, for one message.
+class Differences {
+ public:
+  void missing(const std::string& name, const TensorType& type) { line(missing_, "missing", name) << type; }
+  void unexpected(const std::string& name, const TensorType& type) { line(unexpected_, "unexpected", name) << type; }
+  void mismatch(const std::string& name, const TensorType& file, const TensorType& model) {
+    line(mismatched_, "mismatch", name) << file << " in the file, " << model << " in the model";
+  }
+  void throw_if_any(const std::string& path, const std::string& model) const {
+    const int count = missing_ + unexpected_ + mismatched_;
+    TW_REQUIRE(count == 0, path, ": these are not the weights of '", model, "' (", missing_, " missing, ", unexpected_,
+               " unexpected, ", mismatched_, " of another type):", text_.str());
+  }
+
+ private:
+  std::ostream& line(int& counter, const char* what, const std::string& name) {
+    ++counter;
+    return text_ << "\n  " << what << " '" << name << "': ";
+  }
+  std::ostringstream text_;
+  int missing_ = 0, unexpected_ = 0, mismatched_ = 0;
+};
+
+}  // namespace
+
+std::vector<NamedTensor> matching_weights(const Model::Impl& model, const SafetensorsFile& file, bool strict) {
+  const Variables& variables = *model.variables;
+  Differences differences;
+  for (size_t i = 0; i < variables.size(); ++i) {
+    const std::string& name = variables.name(i);
+    if (!file.contains(name)) {
+      if (strict) differences.missing(name, variables.type(i));
+    } else if (!fits(file.type(name), variables.type(i))) {
+      differences.mismatch(name, file.type(name), variables.type(i));
+    }
+  }
+  for (const std::string& name : file.names()) {
+    if (strict && !variables.contains(name)) differences.unexpected(name, file.type(name));
+  }
+  differences.throw_if_any(file.path(), model.graph->name());
+  std::vector<NamedTensor> result;
+  for (size_t i = 0; i < variables.size(); ++i) {
+    const std::string& name = variables.name(i);
+    if (file.contains(name)) result.push_back({name, file.load(name).to(variables.type(i).dtype)});
+  }
+  TW_REQUIRE(!result.empty() || variables.size() == 0, file.path(), ": holds none of the weights of '",
+             model.graph->name(), "'");
+  return result;
+}
+
+void write_weights(Model::Impl& model, const std::vector<NamedTensor>& weights) {
+  for (const NamedTensor& weight : weights) model.variables->write(model.variables->index(weight.name), weight.tensor);
+}
+
+void Model::save_weights(const std::string& path) const {
+  std::vector<NamedTensor> weights;
+  {
+    const std::shared_lock<std::shared_mutex> lock(impl_->weights_mutex);
+    weights = read_weights(*impl_);
+  }
+  save_safetensors(path, weights, {{"model", impl_->graph->name()}});
+}
+
+void Model::load_weights(const std::string& path, bool strict) {
+  const SafetensorsFile file(path);
+  const std::unique_lock<std::shared_mutex> lock(impl_->weights_mutex);
+  write_weights(*impl_, matching_weights(*impl_, file, strict));
+}
+
+}  // namespace thalweg
