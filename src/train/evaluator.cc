@@ -1,0 +1,66 @@
+// Copyright The Thalweg Authors. SPDX-License-Identifier: Apache-2.0
+#include "train/evaluator.h"
+
+#include "data/loader.h"
+
+namespace thalweg {
+namespace {
+
+constexpr size_t kMaxLossPrograms = 4;
+
+}  // namespace
+
+Evaluator::Evaluator(Model& model, Loss loss, int threads)
+    : model_(model), loss_(std::move(loss)), threads_(threads), programs_(kMaxLossPrograms) {}
+
+std::shared_ptr<SessionPool> Evaluator::loss_program(const std::vector<Tensor>& outputs,
+                                                     const std::vector<Tensor>& targets) {
+  std::vector<TensorType> key = types_of(outputs);
+  const std::vector<TensorType> target_types = types_of(targets);
+  key.insert(key.end(), target_types.begin(), target_types.end());
+  if (auto pool = programs_.find(key)) return pool;
+  auto graph = std::make_unique<Graph>("loss");
+  std::vector<Value*> output_values, target_values;
+  for (const Tensor& output : outputs) {
+    output_values.push_back(graph->input("output." + std::to_string(output_values.size()), output.type()));
+  }
+  for (const Tensor& target : targets) {
+    target_values.push_back(graph->input("target." + std::to_string(target_values.size()), target.type()));
+  }
+  graph->mark_output(loss_(output_values, target_values));
+  prepare_for_inference(*graph);
+  auto variables = std::make_shared<Variables>(*graph);
+  CompileOptions options;
+  options.threads = threads_;
+  auto pool = std::make_shared<SessionPool>(Program::compile(std::move(graph), std::move(variables), options));
+  programs_.insert(key, pool);
+  return pool;
+}
+
+double Evaluator::loss_of(const std::vector<Tensor>& outputs, const std::vector<Tensor>& targets) {
+  std::vector<Tensor> inputs = outputs;
+  inputs.insert(inputs.end(), targets.begin(), targets.end());
+  return loss_program(outputs, targets)->run(inputs).at(0).item();
+}
+
+Scores Evaluator::run(const data::Dataset& data, int64_t batch_size, int prefetch,
+                      const std::vector<std::shared_ptr<metrics::Metric>>& metrics, const std::atomic<bool>& stop) {
+  const data::BatchSampler sampler(data.size(), {.batch_size = batch_size, .shuffle = false});
+  data::Loader loader(data, sampler, prefetch, sampler.batches_per_epoch());
+  TW_REQUIRE(metrics.empty() || !data.target_types().empty(), "metrics need targets, and the data has none");
+  for (const auto& metric : metrics) metric->reset();
+  double loss_sum = 0;
+  int64_t samples = 0;
+  data::LoadedBatch loaded;
+  while (!(stop.load() && samples > 0) && loader.next(loaded)) {
+    const std::vector<Tensor> outputs = model_.predict(loaded.batch.inputs);
+    loss_sum += loss_of(outputs, loaded.batch.targets) * static_cast<double>(loaded.batch.size());
+    samples += loaded.batch.size();
+    for (const auto& metric : metrics) metric->add(outputs.at(0), loaded.batch.targets[0]);
+  }
+  Scores scores = {{"loss", loss_sum / static_cast<double>(samples)}};
+  for (const auto& metric : metrics) scores[metric->name()] = metric->value();
+  return scores;
+}
+
+}  // namespace thalweg

@@ -1,0 +1,270 @@
+// Copyright The Thalweg Authors. SPDX-License-Identifier: Apache-2.0
+#include <algorithm>
+#include <chrono>
+#include <mutex>
+
+#include "train/model_impl.h"
+#include "train/optimizer_state.h"
+#include "train/progress.h"
+#include "train/tensorboard_callback.h"
+#include "train/trainer_impl.h"
+#include "train/weights.h"
+
+namespace thalweg {
+namespace {
+
+StepOptions step_options(const TrainOptions& options) {
+  return {options.precision, options.threads, options.clip_norm, options.accumulate, options.seed};
+}
+
+/// Throws if no metric has that name.
+std::string score_to_watch(const TrainOptions& options) {
+  if (options.score.empty()) return options.metrics.empty() ? "loss" : options.metrics.front()->name();
+  const bool known =
+      options.score == "loss" || std::any_of(options.metrics.begin(), options.metrics.end(),
+                                             [&](const auto& metric) { return metric->name() == options.score; });
+  TW_REQUIRE(known, "score '", options.score, "' is neither \"loss\" nor one of the metrics");
+  return options.score;
+}
+
+bool higher_is_better(const TrainOptions& options, const std::string& score) {
+  for (const auto& metric : options.metrics) {
+    if (metric->name() == score) return metric->higher_is_better();
+  }
+  return false;
+}
+
+data::Batch empty_batch(const data::Dataset& dataset, int64_t rows) {
+  const auto make = [&](std::vector<TensorType> types, std::vector<Tensor>& tensors) {
+    for (TensorType& type : types) {
+      TW_REQUIRE(type.shape.rank() > 0, "the dataset gives a value without a batch dimension");
+      type.shape[0] = rows;
+      tensors.emplace_back(type);
+    }
+  };
+  data::Batch batch;
+  make(dataset.input_types(), batch.inputs);
+  make(dataset.target_types(), batch.targets);
+  return batch;
+}
+
+}  // namespace
+
+void Loss::require_one_each(const Values& outputs, const Values& targets) {
+  TW_REQUIRE(outputs.size() == 1 && targets.size() == 1,
+             "this loss is made for one output and one target; the model has ", outputs.size(),
+             " outputs and the data ", targets.size(), " targets");
+}
+
+Trainer::Impl::Impl(Model& trained, const Loss& loss, optim::Optimizer given, TrainOptions given_options,
+                    std::atomic<bool>& flag)
+    : model(trained),
+      optimizer(std::move(given)),
+      options(std::move(given_options)),
+      stop(flag),
+      step(trained, loss, optimizer, step_options(options)),
+      evaluator(trained, loss, options.threads),
+      schedule(options.schedule),
+      end(options.end ? *options.end : optim::max_epoch(options.epochs)),
+      callbacks(options.callbacks),
+      score_name(score_to_watch(options)),
+      best(options.early_stopping, higher_is_better(options, score_name)) {
+  const double rate = options.learning_rate > 0 ? options.learning_rate : optimizer.default_learning_rate();
+  if (schedule == nullptr) schedule = optim::constant(rate);
+  if (options.clip_value > 0) optimizer.set_clip_value(options.clip_value);
+  if (!options.tensorboard.empty()) callbacks.push_back(make_tensorboard_callback(options.tensorboard));
+  if (auto printer = make_progress_printer(options.progress)) callbacks.push_back(printer);
+  if (!options.end) state.epochs = options.epochs;
+  PredictOptions predict = model.impl().predict_options;
+  if (predict.threads == 0 && options.threads != 0) {
+    predict.threads = options.threads;
+    model.set_predict_options(predict);
+  }
+}
+
+void Trainer::Impl::tell(const std::function<void(Callback&)>& event) {
+  for (const auto& callback : callbacks) event(*callback);
+}
+
+data::BatchSampler Trainer::Impl::start(const data::Dataset& train, const data::Dataset* validation) {
+  TW_REQUIRE(options.early_stopping.patience == 0 || validation != nullptr,
+             "early stopping needs data to validate on: give it to fit");
+  data::BatchSampler sampler(train.size(), {options.batch_size, options.shuffle, options.seed, options.last_batch});
+  TW_REQUIRE(train_samples == 0 || train_samples == train.size(), "the run that is resumed had ", train_samples,
+             " samples to train on, this dataset has ", train.size());
+  sampler.seek(position);
+  // For full batches first, also if a resumed run starts with a smaller one: the first program decides how weights lie
+  // in memory, and with that the last bits of every sum.
+  step.prepare(empty_batch(train, std::min(options.batch_size, train.size())));
+  if (pending_optimizer) {
+    const std::unique_lock<std::shared_mutex> lock(model.impl().weights_mutex);
+    write_optimizer(optimizer, *model.impl().variables, *pending_optimizer);
+    pending_optimizer.reset();
+  }
+  train_samples = train.size();
+  // An error may have left batches half way to an update; those are taken again.
+  step.discard();
+  step.set_runs(runs);
+  group_loss = 0;
+  group_samples = 0;
+  state.batches_per_epoch = sampler.batches_per_epoch();
+  state.progress.iterations_per_epoch = (state.batches_per_epoch + options.accumulate - 1) / options.accumulate;
+  return sampler;
+}
+
+void Trainer::Impl::fit(const data::Dataset& train, const data::Dataset* validation) {
+  const data::BatchSampler sampler = start(train, validation);
+  tell([&](Callback& callback) { callback.on_start(state); });
+  if (!end(state.progress)) {
+    data::Loader loader(train, sampler, options.prefetch);
+    while (!advance(loader, validation)) {
+    }
+  }
+  finish();
+  tell([&](Callback& callback) { callback.on_end(state); });
+}
+
+bool Trainer::Impl::advance(data::Loader& loader, const data::Dataset* validation) {
+  using Clock = std::chrono::steady_clock;
+  const auto begin = Clock::now();
+  data::LoadedBatch loaded;
+  loader.next(loaded);
+  const bool updated = run_batch(loaded);
+  totals.seconds += std::chrono::duration<double>(Clock::now() - begin).count();
+  totals.wait_seconds += loaded.wait_seconds;
+  // Also a stop waits for the update: between two, gradients exist that no checkpoint keeps.
+  if (!updated && !loaded.last_of_epoch) return false;
+
+  complete_step(loaded, updated);
+  if (updated) tell([&](Callback& callback) { callback.on_step(state); });
+  const bool validated = validation != nullptr && options.validate(state.progress);
+  if (validated) validate(*validation);
+  if (loaded.last_of_epoch) end_epoch(validated);
+  if (!options.checkpoints.directory.empty() && options.checkpoints.when(state.progress)) checkpoint();
+  return stop.load() || best.should_stop() || end(state.progress);
+}
+
+bool Trainer::Impl::run_batch(const data::LoadedBatch& loaded) {
+  state.learning_rate = schedule->learning_rate(state.progress);
+  bool updated = false;
+  try {
+    const StepResult result = step.run(loaded.batch, state.learning_rate);
+    count_batch(loaded, result.loss);
+    updated = result.updated;
+  } catch (const NonFiniteLoss& error) {
+    report_bad_batch(loaded, error.what());
+  }
+  if (!updated && loaded.last_of_epoch) updated = step.flush(state.learning_rate);
+  return updated;
+}
+
+void Trainer::Impl::count_batch(const data::LoadedBatch& loaded, double loss) {
+  const auto samples = static_cast<double>(loaded.batch.size());
+  totals.loss_sum += loss * samples;
+  totals.samples += loaded.batch.size();
+  group_loss += loss * samples;
+  group_samples += loaded.batch.size();
+}
+
+void Trainer::Impl::report_bad_batch(const data::LoadedBatch& loaded, const std::string& what) {
+  std::ostringstream where;
+  where << "step " << state.progress.iteration + 1 << " (epoch " << loaded.position.epoch + 1 << ", batch "
+        << loaded.position.batch + 1 << " of " << state.batches_per_epoch << ")";
+  TW_REQUIRE(options.non_finite == NonFinite::kSkip, where.str(), ": ", what,
+             "; the weights are those before this batch. A lower learning rate or clip_norm may help; "
+             "NonFinite::kSkip leaves such batches out");
+  tell([&](Callback& callback) { callback.on_message(where.str() + ": " + what + "; the batch was skipped"); });
+}
+
+void Trainer::Impl::complete_step(const data::LoadedBatch& loaded, bool updated) {
+  if (updated) {
+    ++state.progress.iteration;
+    state.progress.loss = group_loss / static_cast<double>(group_samples);
+    group_loss = 0;
+    group_samples = 0;
+  }
+  state.progress.epoch_ended = loaded.last_of_epoch;
+  state.progress.epoch = loaded.position.epoch + (loaded.last_of_epoch ? 1 : 0);
+  position = {loaded.position.epoch, loaded.position.batch + 1};
+  if (loaded.last_of_epoch) position = {loaded.position.epoch + 1, 0};
+  runs = step.runs();
+  state.batch = loaded.position.batch + 1;
+  state.epoch_loss = totals.samples > 0 ? totals.loss_sum / static_cast<double>(totals.samples) : 0;
+  state.epoch_seconds = totals.seconds;
+  if (totals.seconds > 0) {
+    state.samples_per_second = static_cast<double>(totals.samples) / totals.seconds;
+    state.data_wait_share = totals.wait_seconds / totals.seconds;
+  }
+}
+
+void Trainer::Impl::validate(const data::Dataset& data) {
+  state.validation = evaluator.run(data, options.batch_size, options.prefetch, options.metrics, stop);
+  state.progress.score = state.validation.at(score_name);
+  schedule->observe(state.progress);
+  if (best.observe(state.progress.score, state.progress.iteration) && options.early_stopping.patience > 0 &&
+      options.early_stopping.restore_best) {
+    const std::shared_lock<std::shared_mutex> lock(model.impl().weights_mutex);
+    best_weights = read_weights(model.impl());
+  }
+  tell([&](Callback& callback) { callback.on_validation(state); });
+}
+
+void Trainer::Impl::end_epoch(bool validated) {
+  history.push_back({state.progress.epoch, state.progress.iteration, state.epoch_loss, state.learning_rate,
+                     state.epoch_seconds, state.samples_per_second, state.data_wait_share,
+                     validated ? state.validation : Scores()});
+  tell([&](Callback& callback) { callback.on_epoch(state); });
+  totals = {};
+}
+
+void Trainer::Impl::checkpoint() {
+  if (last_checkpoint == state.progress.iteration) return;
+  const std::string path = write_checkpoint(options.checkpoints.directory, snapshot(), options.checkpoints.keep);
+  last_checkpoint = state.progress.iteration;
+  tell([&](Callback& callback) { callback.on_checkpoint(state, path); });
+}
+
+void Trainer::Impl::finish() {
+  if (stop.load()) {
+    if (!options.checkpoints.directory.empty()) checkpoint();
+    return;
+  }
+  if (best_weights.empty()) return;
+  {
+    const std::unique_lock<std::shared_mutex> lock(model.impl().weights_mutex);
+    write_weights(model.impl(), best_weights);
+  }
+  std::ostringstream text;
+  text << (best.should_stop() ? "stopped early; " : "") << "the weights are those of step " << best.best_iteration
+       << ", the best by " << score_name << " (" << best.best << ")";
+  tell([&](Callback& callback) { callback.on_message(text.str()); });
+}
+
+Trainer::Trainer(Model& model, Loss loss, optim::Optimizer optimizer, TrainOptions options)
+    : impl_(std::make_unique<Impl>(model, loss, std::move(optimizer), std::move(options), stop_)) {}
+Trainer::~Trainer() = default;
+
+const std::vector<EpochRecord>& Trainer::fit(const data::Dataset& train, const data::Dataset* validation) {
+  impl_->fit(train, validation);
+  return impl_->history;
+}
+
+Scores Trainer::evaluate(const data::Dataset& data, const std::vector<std::shared_ptr<metrics::Metric>>& metrics) {
+  const std::atomic<bool> never{false};
+  return impl_->evaluator.run(data, impl_->options.batch_size, impl_->options.prefetch, metrics, never);
+}
+
+Scores Trainer::evaluate(const data::Dataset& data) { return evaluate(data, impl_->options.metrics); }
+
+void Trainer::resume(const std::string& path) { impl_->resume(path); }
+bool Trainer::can_resume(const std::string& path) { return !find_checkpoint(path).empty(); }
+std::string Trainer::save_checkpoint(const std::string& directory) {
+  TW_REQUIRE(impl_->train_samples > 0 && !impl_->pending_optimizer, "there is nothing to save before fit");
+  return write_checkpoint(directory, impl_->snapshot(), impl_->options.checkpoints.keep);
+}
+const TrainState& Trainer::state() const { return impl_->state; }
+const std::vector<EpochRecord>& Trainer::history() const { return impl_->history; }
+optim::Optimizer& Trainer::optimizer() { return impl_->optimizer; }
+std::string Trainer::explain() const { return impl_->step.explain(); }
+
+}  // namespace thalweg

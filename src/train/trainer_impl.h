@@ -1,0 +1,75 @@
+// Copyright The Thalweg Authors. SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <nlohmann/json_fwd.hpp>
+
+#include "data/loader.h"
+#include "thalweg/safetensors.h"
+#include "thalweg/train.h"
+#include "train/checkpoint.h"
+#include "train/early_stop.h"
+#include "train/evaluator.h"
+#include "train/training_step.h"
+
+namespace thalweg {
+
+/// Of the epoch under way.
+struct EpochTotals {
+  double loss_sum = 0;
+  int64_t samples = 0;
+  double seconds = 0;
+  double wait_seconds = 0;
+};
+
+struct Trainer::Impl {
+  Impl(Model& trained, const Loss& loss, optim::Optimizer given, TrainOptions given_options, std::atomic<bool>& flag);
+
+  void fit(const data::Dataset& train, const data::Dataset* validation);
+  data::BatchSampler start(const data::Dataset& train, const data::Dataset* validation);
+  /// One batch and what follows from it; true when the run ends.
+  bool advance(data::Loader& loader, const data::Dataset* validation);
+  bool run_batch(const data::LoadedBatch& loaded);
+  void count_batch(const data::LoadedBatch& loaded, double loss);
+  void report_bad_batch(const data::LoadedBatch& loaded, const std::string& what);
+  void complete_step(const data::LoadedBatch& loaded, bool updated);
+  void validate(const data::Dataset& data);
+  void end_epoch(bool validated);
+  void checkpoint();
+  void finish();
+  void tell(const std::function<void(Callback&)>& event);
+
+  // The state that a checkpoint keeps: trainer_state.cc.
+  Checkpoint snapshot();
+  std::string to_json() const;
+  void from_json(const nlohmann::json& json);
+  void check_settings(const nlohmann::json& json) const;
+  void resume(const std::string& path);
+
+  Model& model;
+  optim::Optimizer optimizer;
+  TrainOptions options;
+  std::atomic<bool>& stop;
+  TrainingStep step;
+  Evaluator evaluator;
+  optim::SchedulePtr schedule;
+  optim::Trigger end;
+  std::vector<std::shared_ptr<Callback>> callbacks;
+  std::string score_name;
+
+  TrainState state;
+  EpochTotals totals;
+  /// Of the batches whose gradients the next update averages.
+  double group_loss = 0;
+  int64_t group_samples = 0;
+  data::SamplerPosition position;
+  uint64_t runs = 0;
+  int64_t train_samples = 0;
+  BestScore best;
+  std::vector<NamedTensor> best_weights;
+  std::vector<EpochRecord> history;
+  int64_t last_checkpoint = -1;
+  /// Read by `resume`; applied once the optimiser knows its parameters.
+  std::optional<SafetensorsFile> pending_optimizer;
+};
+
+}  // namespace thalweg

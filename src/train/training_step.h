@@ -1,0 +1,99 @@
+// Copyright The Thalweg Authors. SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <list>
+#include <memory>
+
+#include "runtime/program.h"
+#include "thalweg/data.h"
+#include "thalweg/model.h"
+#include "thalweg/optim.h"
+#include "thalweg/train.h"
+#include "train/gradient_sums.h"
+
+namespace thalweg {
+
+struct StepOptions {
+  Precision precision = Precision::kF32;
+  int threads = 0;
+  /// Limit of the norm over all gradients; 0 for none.
+  double clip_norm = 0;
+  /// Batches whose gradients are averaged, weighted by their sizes, before the weights change.
+  int accumulate = 1;
+  /// Random ops draw another sequence for another seed.
+  uint64_t seed = 0;
+};
+
+struct StepResult {
+  double loss = 0;
+  std::vector<Tensor> outputs;
+  /// False for a batch whose gradients were only accumulated.
+  bool updated = false;
+};
+
+/// Thrown before any weight or state has changed.
+class NonFiniteLoss : public Error {
+ public:
+  using Error::Error;
+};
+
+/// Runs forward, backward and update on batches of any shapes: each combination of shapes is compiled once, and all
+/// programs work on the model's one set of weights. A parameter is updated as soon as its gradient is final, while it
+/// is still in the cache, unless all gradients are needed first.
+class TrainingStep {
+ public:
+  TrainingStep(Model& model, Loss loss, optim::Optimizer& optimizer, const StepOptions& options);
+  ~TrainingStep();
+
+  StepResult run(const data::Batch& batch, double learning_rate);
+  /// Applies what fewer than `accumulate` batches left; false if there was nothing.
+  bool flush(double learning_rate);
+  /// Forgets it instead.
+  void discard() { sums_.clear(); }
+
+  /// Compiles for the shapes of this batch without running, so that the optimiser knows all its parameters.
+  void prepare(const data::Batch& batch);
+
+  /// Runs so far; random ops depend on it. Set when a run is resumed.
+  uint64_t runs() const { return runs_; }
+  void set_runs(uint64_t runs) { runs_ = runs; }
+  /// Programs in use, for tests.
+  size_t num_programs() const { return compiled_.size(); }
+  std::string explain() const;
+
+ private:
+  struct Compiled;
+  /// What one run has come to.
+  struct Run {
+    Compiled& compiled;
+    double weight = 1;
+    /// The gradients so far, if all are needed before the first is applied.
+    std::vector<GradientView> kept;
+    bool loss_checked = false;
+  };
+
+  Compiled& compiled_for(const data::Batch& batch);
+  std::unique_ptr<Compiled> compile(const data::Batch& batch);
+  void register_parameters(const Program& program);
+  Session& session_of(Compiled& compiled);
+  void on_gradient(Run& run, const GradientView& view);
+  void check_loss(Run& run);
+  void apply(const GradientView& view);
+  /// Multiplies by `scale`, limits the norm, updates.
+  void apply_all(const std::vector<GradientView>& views, double scale);
+  bool apply_sums();
+
+  Model& model_;
+  Loss loss_;
+  optim::Optimizer& optimizer_;
+  StepOptions options_;
+  uint64_t runs_ = 0;
+  uint64_t trainable_version_ = 0;
+  /// Optimiser's number of each variable, -1 if it has none.
+  std::vector<int> optimizer_index_;
+  /// Most recently used first.
+  std::list<std::unique_ptr<Compiled>> compiled_;
+  GradientSums sums_;
+};
+
+}  // namespace thalweg

@@ -1,0 +1,114 @@
+// Copyright The Thalweg Authors. SPDX-License-Identifier: Apache-2.0
+// A process that trains is really killed, and another one goes on.
+#include <gtest/gtest.h>
+#include <spawn.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <chrono>
+#include <csignal>
+#include <cstdlib>
+#include <thread>
+
+#include "thalweg/train.h"
+#include "train/checkpoint.h"
+#include "train/small_models.h"
+#include "train/temporary_folder.h"
+
+namespace thalweg::testing {
+namespace {
+
+constexpr const char* kFolderVariable = "THALWEG_TEST_TRAIN_FOLDER";
+constexpr const char* kPauseVariable = "THALWEG_TEST_TRAIN_PAUSE";
+
+/// Slows the run down so that there is a middle to be killed in.
+struct Pause : Callback {
+  std::chrono::milliseconds duration{0};
+  void on_step(const TrainState&) override { std::this_thread::sleep_for(duration); }
+};
+
+/// What the processes run: trains, from a checkpoint if there is one, and saves the weights at the end.
+TEST(KilledRun, DISABLED_Child) {
+  const char* folder = std::getenv(kFolderVariable);
+  ASSERT_NE(folder, nullptr) << "run by KilledRun.ResumesToTheSameBytes";
+  const std::filesystem::path home(folder);
+  Model model(conv_graph());
+  TrainOptions options;
+  options.epochs = 6;
+  options.batch_size = 6;
+  options.threads = 2;
+  options.learning_rate = 0.01;
+  options.progress = ShowProgress::kNone;
+  options.checkpoints.directory = (home / "checkpoints").string();
+  options.checkpoints.when = optim::several_iterations(5);
+  auto pause = std::make_shared<Pause>();
+  pause->duration = std::chrono::milliseconds(std::atoi(std::getenv(kPauseVariable)));
+  options.callbacks = {pause};
+  Trainer trainer(model, squared_error(), optim::adam(), options);
+  if (Trainer::can_resume(options.checkpoints.directory)) {
+    trainer.resume(options.checkpoints.directory);
+    write_bytes(home / "resumed-from", std::to_string(trainer.state().progress.iteration));
+  }
+  trainer.fit(conv_data(20));
+  model.save_weights((home / "final.safetensors").string());
+}
+
+class Process {
+ public:
+  /// A process of its own, not a fork: threads of this one would be missing there.
+  Process(const std::filesystem::path& folder, int pause_ms) {
+    ::setenv(kFolderVariable, folder.c_str(), 1);
+    ::setenv(kPauseVariable, std::to_string(pause_ms).c_str(), 1);
+    std::string program = "/proc/self/exe", filter = "--gtest_filter=KilledRun.DISABLED_Child",
+                disabled = "--gtest_also_run_disabled_tests", brief = "--gtest_brief=1";
+    char* arguments[] = {program.data(), filter.data(), disabled.data(), brief.data(), nullptr};
+    const std::string self = std::filesystem::read_symlink("/proc/self/exe").string();
+    if (::posix_spawn(&pid_, self.c_str(), nullptr, nullptr, arguments, environ) != 0) pid_ = -1;
+  }
+  ~Process() {
+    if (pid_ > 0) kill();
+  }
+  bool started() const { return pid_ > 0; }
+  void kill() {
+    ::kill(pid_, SIGKILL);
+    wait();
+  }
+  int wait() {
+    int status = 0;
+    ::waitpid(pid_, &status, 0);
+    pid_ = -1;
+    return status;
+  }
+
+ private:
+  pid_t pid_ = -1;
+};
+
+TEST(KilledRun, ResumesToTheSameBytes) {
+  const TemporaryFolder whole, killed;
+  Process uninterrupted(whole.path(), 0);
+  ASSERT_TRUE(uninterrupted.started());
+  ASSERT_EQ(uninterrupted.wait(), 0);
+
+  // 24 steps; killed after the second checkpoint, at a moment of the scheduler's choice.
+  Process victim(killed.path(), 60);
+  ASSERT_TRUE(victim.started());
+  const auto deadline = std::chrono::steady_clock::now() + std::chrono::seconds(100);
+  const auto second = killed.path() / "checkpoints" / "step-00000010";
+  while (!std::filesystem::exists(second) && std::chrono::steady_clock::now() < deadline) {
+    std::this_thread::sleep_for(std::chrono::milliseconds(1));
+  }
+  victim.kill();
+  ASSERT_TRUE(std::filesystem::exists(second));
+  ASSERT_FALSE(std::filesystem::exists(killed.path() / "final.safetensors")) << "it had ended before it was killed";
+
+  Process second_run(killed.path(), 0);
+  ASSERT_EQ(second_run.wait(), 0);
+  EXPECT_GE(std::stoi(bytes_of(killed.path() / "resumed-from")), 10);
+  const std::string expected = bytes_of(whole.path() / "final.safetensors");
+  ASSERT_FALSE(expected.empty());
+  EXPECT_TRUE(bytes_of(killed.path() / "final.safetensors") == expected) << "the weights differ";
+}
+
+}  // namespace
+}  // namespace thalweg::testing
