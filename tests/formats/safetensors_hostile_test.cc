@@ -119,6 +119,12 @@ TEST(SafetensorsHostile, StructureThatTheFormatDoesNotHave) {
   }
 }
 
+TEST(SafetensorsHostile, NamesThatRepeat) {
+  const std::string empty = entry("a", "F32", "[0]", "[0,0]");
+  EXPECT_THAT(message("{" + empty + "," + empty + "}", 0), AllOf(HasSubstr("\"a\""), HasSubstr("comes twice")));
+  EXPECT_THAT(message(R"({"__metadata__":{},"__metadata__":{}})", 0), HasSubstr("comes twice"));
+}
+
 TEST(SafetensorsHostile, DeepNesting) {
   EXPECT_THAT(message(std::string("{\"a\":") + std::string(1'000'000, '[')),
               HasSubstr("an array where the format has none"));
