@@ -31,8 +31,9 @@ std::unique_ptr<Kernel> make_conv(const KernelRequest& request, std::string& dec
   const dnnl::primitive_attr attr = forward_attr(node);
   std::vector<GivenDesc> given{{DNNL_ARG_SRC, &ConvDescs::x, request.inputs[0].desc()}};
   give_weights(request, 1, given);
-  const auto pd = settle_layouts(
-      [&](const ConvDescs& d) { return problem.forward(d, attr, prop_kind::forward_training); }, descs, given);
+  const auto pd =
+      settle_layouts([&](const ConvDescs& d) { return problem.forward(d, attr, prop_kind::forward_training); }, descs,
+                     given, problem.pointwise());
   if (!pd) return no_implementation(declined);
   auto kernel = std::make_unique<OneDnnKernel>();
   kernel->set_primitive(dnnl::convolution_forward(pd), pd.impl_info_str());
@@ -59,7 +60,7 @@ std::unique_ptr<Kernel> make_grad_data(const KernelRequest& request, std::string
                                                            d.y, problem.strides, problem.dilates, problem.begins,
                                                            problem.ends, hint, onednn_attr(), true);
   };
-  const auto pd = settle_layouts(make, any, given);
+  const auto pd = settle_layouts(make, any, given, problem.pointwise());
   if (!pd) return no_implementation(declined);
   auto kernel = std::make_unique<OneDnnKernel>();
   kernel->set_primitive(dnnl::convolution_backward_data(pd), pd.impl_info_str());
@@ -89,7 +90,7 @@ auto grad_weights_desc(const ConvProblem& problem, const KernelRequest& request)
   if (node.output()->dtype() == dtype) {
     given.push_back({DNNL_ARG_DIFF_WEIGHTS, &ConvDescs::w, hint.weights_desc()});
   }
-  return settle_layouts(make, descs, given);
+  return settle_layouts(make, descs, given, problem.pointwise());
 }
 
 std::unique_ptr<Kernel> make_grad_weights(const KernelRequest& request, std::string& declined) {

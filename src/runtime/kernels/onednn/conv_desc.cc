@@ -1,6 +1,7 @@
 // Copyright The Thalweg Authors. SPDX-License-Identifier: Apache-2.0
 #include "runtime/kernels/onednn/conv_desc.h"
 
+#include <algorithm>
 #include <string_view>
 
 namespace thalweg {
@@ -18,6 +19,11 @@ ConvProblem::ConvProblem(ConvGeometry conv) : geometry(std::move(conv)) {
     weights[0] /= geometry.groups;
     weights.insert(weights.begin(), geometry.groups);
   }
+}
+
+bool ConvProblem::pointwise() const {
+  const std::vector<int64_t>& kernel = geometry.window.kernel;
+  return std::all_of(kernel.begin(), kernel.end(), [](int64_t extent) { return extent == 1; });
 }
 
 ConvDescs ConvProblem::any(DType x, DType w, DType y) const {

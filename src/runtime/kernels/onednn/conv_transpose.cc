@@ -32,7 +32,8 @@ std::unique_ptr<Kernel> make_transpose(const KernelRequest& request, std::string
         dnnl_engine(), dnnl::prop_kind::forward_training, dnnl::algorithm::deconvolution_direct, d.y, d.w, d.bias, d.x,
         problem.strides, problem.dilates, problem.begins, problem.ends, onednn_attr(), true);
   };
-  const auto pd = settle_layouts(make, descs, {{DNNL_ARG_SRC, &ConvDescs::y, request.inputs[0].desc()}});
+  const auto pd =
+      settle_layouts(make, descs, {{DNNL_ARG_SRC, &ConvDescs::y, request.inputs[0].desc()}}, problem.pointwise());
   if (!pd) {
     declined = "no implementation for these shapes and element types";
     return nullptr;
