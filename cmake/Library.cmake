@@ -35,6 +35,10 @@ function(thalweg_add_simd isa)
   target_sources(thalweg PRIVATE "$<TARGET_OBJECTS:${target}>")
 endfunction()
 
-thalweg_add_simd(baseline)
-thalweg_add_simd(avx2 -mavx2 -mfma -mf16c -mbmi2)
-thalweg_add_simd(avx512 -march=skylake-avx512 -mprefer-vector-width=512)
+# Single instruction sets rather than another -march: of two, the compiler heeds the last, and that is the one that
+# everything is compiled with. TW_SIMD_MACRO is what must be defined as a result (simd/dispatch.h).
+set(avx2_flags -mavx2 -mfma -mf16c -mbmi -mbmi2)
+thalweg_add_simd(baseline -DTW_SIMD_MACRO=__SSE4_2__)
+thalweg_add_simd(avx2 -DTW_SIMD_MACRO=__AVX2__ ${avx2_flags})
+thalweg_add_simd(avx512 -DTW_SIMD_MACRO=__AVX512VL__ ${avx2_flags} -mavx512f -mavx512bw -mavx512dq -mavx512vl
+                 -mavx512cd -mprefer-vector-width=512)

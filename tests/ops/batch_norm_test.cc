@@ -49,9 +49,9 @@ TEST_P(BatchNorm, FastPathMatchesReference) {
 }
 
 TEST_P(BatchNorm, EmptyBatchAndSingleElementWork) {
-  for (const Shape& shape : {Shape{0, 4, 2, 2}, Shape{1, 1, 1, 1}, Shape{1, 8}}) {
-    check_fast_path(operands(shape), build(), "", 1e-4);
-  }
+  check_fast_path(operands({0, 4, 2, 2}), build());
+  // The gradient is 0: what is left is the rounding of terms 300 times (epsilon's root) as large as others.
+  for (const Shape& shape : {Shape{1, 1, 1, 1}, Shape{1, 8}}) check_fast_path(operands(shape), build(), "native", 3e-2);
 }
 
 INSTANTIATE_TEST_SUITE_P(All, BatchNorm,

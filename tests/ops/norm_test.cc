@@ -38,7 +38,8 @@ TEST(LayerNorm, FastPathMatchesReference) {
     check_fast_path({{shape}}, layer_norm(axis), "native", 1e-4);
   }
   check_fast_path(layer_operands({0, 8}, 1), layer_norm(1));
-  check_fast_path(layer_operands({3, 1}, 1), layer_norm(1));
+  // The gradient is 0: what is left is the rounding of terms 300 times (epsilon's root) as large as others.
+  check_fast_path(layer_operands({3, 1}, 1), layer_norm(1), "native", 3e-2);
 }
 
 BuildOp group_norm(int64_t groups) {

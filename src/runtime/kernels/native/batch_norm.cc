@@ -10,7 +10,7 @@ namespace thalweg {
 namespace {
 
 /// Results larger than this leave the caches before they are read: write around them.
-constexpr size_t kStreamBytes = size_t{24} << 20;
+constexpr size_t kStreamBytes = size_t{8} << 20;
 
 /// Vectors with an element per channel, and the sums of every piece, in the kernel's scratch memory.
 class Workspace {
@@ -53,6 +53,9 @@ class BatchNormKernel : public Kernel {
   }
 
   simd::ChannelRows piece(int64_t segment) const { return {cut_.rows(segment), cut_.channels, bf16_}; }
+  simd::ChannelRows piece_to_sum(int64_t block, int64_t segment) const {
+    return {cut_.rows(segment), cut_.channels, bf16_, cut_.ahead(block, segment)};
+  }
   /// Address of a piece; null stays null.
   template <typename Pointer>
   Pointer at(Pointer base, int64_t block, int64_t segment) const {
@@ -94,8 +97,8 @@ class Forward : public BatchNormKernel {
         cut_, arguments.threads,
         [&](int64_t block, int64_t s) {
           work.clear(block, s);
-          simd::batch_norm_sums(piece(s), at(x, block, s), pivot + block * cut_.channels, work.first_sums(block, s),
-                                work.second_sums(block, s));
+          simd::batch_norm_sums(piece_to_sum(block, s), at(x, block, s), pivot + block * cut_.channels,
+                                work.first_sums(block, s), work.second_sums(block, s));
         },
         [&](int64_t block) { combine(arguments, work, block); },
         [&](int64_t block, int64_t s) {
@@ -197,7 +200,7 @@ class Backward : public BatchNormKernel {
         cut_, arguments.threads,
         [&](int64_t block, int64_t s) {
           work.clear(block, s);
-          simd::batch_norm_grad_sums(piece(s), call(arguments, work, block, s), work.first_sums(block, s),
+          simd::batch_norm_grad_sums(piece_to_sum(block, s), call(arguments, work, block, s), work.first_sums(block, s),
                                      work.second_sums(block, s));
         },
         [&](int64_t block) { combine(arguments, work, block); },

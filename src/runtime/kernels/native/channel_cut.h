@@ -48,11 +48,17 @@ class ChannelCut {
     if (blocks == 1) return first_row * channels;
     return (first_row * blocks + block * (rows_ / segments)) * channels;
   }
+  /// Elements from a piece to the one that is reduced after it, where pieces are short; otherwise 0.
+  int64_t ahead(int64_t block, int64_t segment) const {
+    if (blocks == 1 || rows(segment) * channels > kShortPiece || segment + 1 == segments) return 0;
+    return offset(block, segment + 1) - offset(block, segment);
+  }
   int64_t total_channels() const { return blocks * channels; }
   int64_t rows_per_channel() const { return rows_; }
   int64_t elements() const { return rows_ * blocks * channels; }
 
  private:
+  static constexpr int64_t kShortPiece = 4096;
   int64_t rows_ = 0;  ///< over all segments of a block
 };
 

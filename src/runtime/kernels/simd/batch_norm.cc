@@ -38,6 +38,7 @@ struct SumsBody {
   const T* x;
   const float* pivot;
   ColumnSums* sums;
+  int64_t ahead;
 
   template <typename V>
   void column(int64_t at, int64_t rows, int64_t stride, int64_t c) const {
@@ -47,6 +48,8 @@ struct SumsBody {
     V s0 = load<V>(sum), q0 = load<V>(squares), s1{}, q1{};
     const T* from = x + at;
     for (; rows >= 2; rows -= 2, from += 2 * stride) {
+      __builtin_prefetch(from + ahead);
+      __builtin_prefetch(from + ahead + stride);
       const V d0 = load<V>(from) - middle;
       const V d1 = load<V>(from + stride) - middle;
       s0 += d0;
@@ -104,6 +107,7 @@ struct GradSumsBody {
   const float* factor;
   const float* shift;
   ColumnSums* sums;
+  int64_t ahead;
 
   template <typename V>
   void column(int64_t at, int64_t rows, int64_t stride, int64_t c) const {
@@ -115,6 +119,8 @@ struct GradSumsBody {
     const T* x = static_cast<const T*>(call.x);
     T* keep = static_cast<T*>(call.masked_dy);
     for (int64_t r = 0; r < rows; ++r, at += stride) {
+      __builtin_prefetch(x + at + ahead);
+      __builtin_prefetch(static_cast<const T*>(call.dy) + at + ahead);
       const V centred = load<V>(x + at) - m;
       const V g = masked_gradient<V, T, kMask>(call, at, centred, f, s);
       if (keep != nullptr) store(keep + at, g);
@@ -154,7 +160,8 @@ void sums_of(const ChannelRows& piece, const void* x, const float* pivot, double
   const Grid grid = grid_of(piece);
   const PerColumn pivots(grid, piece, pivot);
   ColumnSums sums;
-  walk_summing(grid, piece, sums, SumsBody<T>{static_cast<const T*>(x), pivots.data(), &sums}, sum, squares);
+  walk_summing(grid, piece, sums, SumsBody<T>{static_cast<const T*>(x), pivots.data(), &sums, piece.ahead}, sum,
+               squares);
 }
 
 template <typename T>
@@ -177,7 +184,7 @@ void grad_sums(const ChannelRows& piece, const BatchNormBackward& call, double* 
   const Grid grid = grid_of(piece);
   const PerColumn mean(grid, piece, call.mean), factor(grid, piece, call.factor), shift(grid, piece, call.shift);
   ColumnSums sums;
-  const GradSumsBody<T, kMask> body{call, mean.data(), factor.data(), shift.data(), &sums};
+  const GradSumsBody<T, kMask> body{call, mean.data(), factor.data(), shift.data(), &sums, piece.ahead};
   walk_summing(grid, piece, sums, body, sum, products);
 }
 

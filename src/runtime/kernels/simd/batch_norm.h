@@ -13,6 +13,9 @@ struct ChannelRows {
   int64_t rows = 0;
   int64_t channels = 0;
   bool bf16 = false;
+  /// Elements from here to the piece that comes next, which is fetched ahead of time while this one is summed; 0 if
+  /// there is no need. Short pieces that lie far apart are over before the processor sees a pattern in them.
+  int64_t ahead = 0;
 };
 
 /// Adds to sum[c] and squares[c] those of x - pivot. A pivot near the mean keeps them exact where the mean is large.

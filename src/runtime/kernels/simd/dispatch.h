@@ -11,6 +11,10 @@
 // templates. An out-of-line copy of such a template compiled for AVX-512 may be the one that the linker keeps for
 // all, and would then fail on an older machine.
 
+#if defined(TW_SIMD_MACRO) && !TW_SIMD_MACRO
+#error "this copy is not compiled for the instructions that it is meant to use: see cmake/Library.cmake"
+#endif
+
 namespace thalweg::simd {
 
 enum class Isa { kBaseline, kAvx2, kAvx512 };
