@@ -143,6 +143,8 @@ struct TrainOptions {
   /// 0: what the machine and its control group allow.
   int threads = 0;
   NonFinite non_finite = NonFinite::kError;
+  /// Times every node, for Trainer::explain.
+  bool profile = false;
 
   optim::Trigger validate = optim::every_epoch();
   /// Measured at every validation besides the loss, on the first output and the first target.
@@ -205,7 +207,8 @@ class Trainer {
   const TrainState& state() const;
   const std::vector<EpochRecord>& history() const;
   optim::Optimizer& optimizer();
-  /// How the last compiled training step runs: kernels, layouts, memory.
+  /// How a training step runs: kernels, layouts, memory, why better kernels declined, and with TrainOptions::profile
+  /// the mean time of each node.
   std::string explain() const;
 
  private:

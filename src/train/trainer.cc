@@ -14,7 +14,7 @@ namespace thalweg {
 namespace {
 
 StepOptions step_options(const TrainOptions& options) {
-  return {options.precision, options.threads, options.clip_norm, options.accumulate, options.seed};
+  return {options.precision, options.threads, options.clip_norm, options.accumulate, options.seed, options.profile};
 }
 
 /// Throws if no metric has that name.

@@ -128,6 +128,7 @@ Session& TrainingStep::session_of(Compiled& compiled) {
     if (bytes > kMaxArenaBytes) other->session.reset();
   }
   compiled.session = std::make_unique<Session>(compiled.program);
+  if (options_.profile) compiled.session->enable_profile();
   return *compiled.session;
 }
 
@@ -137,7 +138,14 @@ void TrainingStep::prepare(const data::Batch& batch) {
 }
 
 std::string TrainingStep::explain() const {
-  return compiled_.empty() ? "nothing was compiled yet\n" : compiled_.front()->program->explain();
+  if (compiled_.empty()) return "nothing was compiled yet\n";
+  // The program that ran most recently may be that of a smaller last batch.
+  const auto largest = std::max_element(compiled_.begin(), compiled_.end(), [](const auto& a, const auto& b) {
+    return a->program->arena_bytes() < b->program->arena_bytes();
+  });
+  const Compiled& compiled = **largest;
+  if (compiled.session == nullptr || !options_.profile) return compiled.program->explain();
+  return compiled.program->explain(compiled.session->step_milliseconds());
 }
 
 void TrainingStep::apply(const GradientView& view) {

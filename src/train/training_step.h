@@ -22,6 +22,8 @@ struct StepOptions {
   int accumulate = 1;
   /// Random ops draw another sequence for another seed.
   uint64_t seed = 0;
+  /// Times every node, for explain().
+  bool profile = false;
 };
 
 struct StepResult {

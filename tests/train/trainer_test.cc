@@ -5,6 +5,7 @@
 #include <cmath>
 #include <thread>
 
+#include "thalweg/losses.h"
 #include "thalweg/train.h"
 #include "train/small_models.h"
 #include "train/temporary_folder.h"
@@ -172,6 +173,20 @@ TEST(Trainer, ANanLossNamesTheBatch) {
   EXPECT_EQ(skipping.state().progress.iteration, 4);
   EXPECT_TRUE(std::isfinite(floats(model.weight("layer.weight"))[0]));
   EXPECT_THAT(recorder->events, ::testing::Contains(HasSubstr("skipped")));
+}
+
+TEST(Trainer, ALabelOutOfRangeChangesNothing) {
+  Model model(affine_graph(3));
+  const auto before = floats(model.weight("layer.weight"));
+  const data::TensorDataset train({random_tensor(DType::kF32, {4, 3}, 1)}, {Tensor::from<int64_t>({4}, {0, 2, 7, 1})});
+  Trainer trainer(model, losses::cross_entropy, optim::sgd(), quiet());
+  try {
+    trainer.fit(train);
+    FAIL();
+  } catch (const Error& error) {
+    EXPECT_THAT(error.what(), HasSubstr("7"));
+  }
+  EXPECT_EQ(floats(model.weight("layer.weight")), before);
 }
 
 TEST(Trainer, StopsWhenAsked) {
