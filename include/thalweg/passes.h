@@ -26,6 +26,10 @@ void fuse_for_inference(Graph& graph);
 /// reductions stay f32. Before autodiff: gradients then follow the same types, and arrive at the parameters as f32.
 void use_bf16(Graph& graph);
 
+/// After autodiff: gradients of weights that bf16 products would round and a cast would widen again are left in f32 by
+/// the product itself.
+void widen_weight_gradients(Graph& graph);
+
 /// Equal nodes are merged, nodes that change nothing (x + 0, x * 1, casts and reshapes to the same type) and nodes that
 /// nobody needs are removed.
 void simplify(Graph& graph);

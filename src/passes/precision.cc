@@ -2,7 +2,7 @@
 #include <unordered_map>
 #include <unordered_set>
 
-#include "base/text.h"
+#include "passes/rewrite.h"
 #include "thalweg/passes.h"
 
 namespace thalweg {
@@ -134,5 +134,22 @@ class Converter {
 }  // namespace
 
 void use_bf16(Graph& graph) { Converter(graph).run(); }
+
+void widen_weight_gradients(Graph& graph) {
+  for (Node* node : list_nodes(graph)) {
+    if (node->op_name() != "conv_grad_weights" && node->op_name() != "linear_grad_weights") continue;
+    const Node* reader = only_consumer(graph, node->output());
+    if (reader == nullptr || reader->op_name() != "cast" || reader->output()->dtype() != DType::kF32) continue;
+    graph.set_attribute(node, "weights_dtype", std::string("f32"));
+    graph.infer_again(node);
+    for (Value* output : node->outputs()) {
+      for (const Node* cast : graph.consumers(output)) {
+        if (cast->op_name() == "cast" && cast->output()->type() == output->type())
+          graph.replace(cast->output(), output);
+      }
+    }
+  }
+  graph.remove_dead_nodes();
+}
 
 }  // namespace thalweg

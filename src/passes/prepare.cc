@@ -15,6 +15,7 @@ void prepare_for_training(Graph& graph, Value* loss, Precision precision) {
   if (precision == Precision::kBF16) use_bf16(graph);
   add_gradients(graph, graph.outputs()[static_cast<size_t>(place)]);
   simplify(graph);
+  if (precision == Precision::kBF16) widen_weight_gradients(graph);
   fuse_gradient_sums(graph);
 }
 
