@@ -128,6 +128,7 @@ int run(Arguments& arguments) {
   Model model(network());
   std::printf("%s%lld digits to learn from, %lld to test on\n", model.summary().c_str(),
               static_cast<long long>(train.size()), static_cast<long long>(mnist.test.size()));
+  std::fflush(stdout);
   const int64_t steps = arguments.train.epochs * ((train.size() - 1) / arguments.train.batch_size + 1);
   arguments.train.schedule = optim::one_cycle(3e-3, steps);
   arguments.train.metrics = {metrics::accuracy()};
