@@ -89,8 +89,8 @@ const std::vector<double>& bucket_limits() {
   static const std::vector<double> limits = [] {
     std::vector<double> positive;
     for (double limit = 1e-12; limit < 1e20; limit *= 1.1) positive.push_back(limit);
-    std::vector<double> all;
-    for (auto it = positive.rbegin(); it != positive.rend(); ++it) all.push_back(-*it);
+    std::vector<double> all(positive.rbegin(), positive.rend());
+    for (double& limit : all) limit = -limit;
     all.push_back(0.0);
     all.insert(all.end(), positive.begin(), positive.end());
     all.push_back(std::numeric_limits<double>::max());

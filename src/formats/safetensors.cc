@@ -162,6 +162,7 @@ void save_safetensors(const std::string& path, const std::vector<NamedTensor>& t
                       const std::map<std::string, std::string>& metadata) {
   // Wide elements first, as the reference implementation does: then all are aligned to their own size.
   std::vector<const NamedTensor*> order;
+  order.reserve(tensors.size());
   for (const NamedTensor& item : tensors) order.push_back(&item);
   std::stable_sort(order.begin(), order.end(), [](const NamedTensor* a, const NamedTensor* b) {
     return size_of(a->tensor.dtype()) > size_of(b->tensor.dtype());

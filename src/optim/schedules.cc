@@ -34,6 +34,11 @@ void require_count(const char* schedule, const char* what, int64_t count) {
 /// 1 at 0, 0 at 1.
 double half_cosine(double share) { return 0.5 * (1.0 + std::cos(std::numbers::pi * share)); }
 
+double whole_intervals(int64_t count, int64_t interval) {
+  const int64_t whole = count / interval;
+  return static_cast<double>(whole);
+}
+
 double share_of(int64_t iteration, int64_t iterations) {
   return static_cast<double>(std::min(iteration, iterations)) / static_cast<double>(iterations);
 }
@@ -60,9 +65,8 @@ SchedulePtr poly(double rate, int64_t iterations, double power) {
 SchedulePtr step(double rate, int64_t interval, double gamma) {
   require_rate("step", rate);
   require_count("step", "interval", interval);
-  return formula([=](const Progress& progress) {
-    return rate * std::pow(gamma, static_cast<double>(progress.iteration / interval));
-  });
+  return formula(
+      [=](const Progress& progress) { return rate * std::pow(gamma, whole_intervals(progress.iteration, interval)); });
 }
 
 SchedulePtr multistep(double rate, std::vector<int64_t> milestones, double gamma) {
@@ -78,7 +82,7 @@ SchedulePtr epoch_step(double rate, int64_t interval, double gamma) {
   require_rate("epoch_step", rate);
   require_count("epoch_step", "interval", interval);
   return formula(
-      [=](const Progress& progress) { return rate * std::pow(gamma, static_cast<double>(progress.epoch / interval)); });
+      [=](const Progress& progress) { return rate * std::pow(gamma, whole_intervals(progress.epoch, interval)); });
 }
 
 SchedulePtr epoch_decay(double rate, std::function<double(int64_t epoch)> exponent) {
@@ -102,7 +106,7 @@ SchedulePtr natural_exponential(double rate, int64_t interval, double gamma) {
   require_rate("natural_exponential", rate);
   require_count("natural_exponential", "interval", interval);
   return formula([=](const Progress& progress) {
-    return rate * std::exp(-gamma * static_cast<double>(progress.iteration / interval));
+    return rate * std::exp(-gamma * whole_intervals(progress.iteration, interval));
   });
 }
 
