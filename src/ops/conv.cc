@@ -1,6 +1,7 @@
 // Copyright The Thalweg Authors. SPDX-License-Identifier: Apache-2.0
 // conv and its gradients:
-//   conv(x, w[, bias]) -> y                attributes strides, pads, dilations, groups, activation
+//   conv(x, w[, bias[, residual]]) -> y    attributes strides, pads, dilations, groups, activation; the residual is
+//                                          added before the activation (made by a pass for inference, no gradient)
 //   conv_grad_data(dy, w) -> dx            "input_spatial": the spatial extents of x, which dy does not determine
 //   conv_grad_weights(dy, x) -> dw[, db]   "kernel": that of w; "bias": also give db; "weights_dtype", "bias_dtype":
 //                                          element types of the results if they are not that of dy, so that a bf16
@@ -63,7 +64,9 @@ std::vector<TensorType> infer_conv(const InferContext& context) {
   check_bias(context, 2, w[0]);
   const std::string activation = context.attrs().text("activation");
   context.require(activation.empty() || activation == "relu", "unknown activation '", activation, "'");
-  return {{context.dtype(0), conv_output(context, x, w)}};
+  const TensorType y{context.dtype(0), conv_output(context, x, w)};
+  context.require(!context.has(3) || context.type(3) == y, "the residual must be ", y);
+  return {y};
 }
 
 std::vector<TensorType> infer_grad_data(const InferContext& context) {
@@ -125,6 +128,8 @@ void add_weight_gradients(GradientContext& context, Value* dy) {
 }
 
 void conv_gradient(GradientContext& context) {
+  TW_REQUIRE(context.input(3) == nullptr, describe(context.node()),
+             ": has no gradient once a residual is fused into it");
   Value* dy = context.output_gradient();
   if (context.attrs().text("activation") == "relu") {
     dy = context.graph().add("unary_grad", {dy, context.output()}, {{"function", std::string("relu")}})->output();
@@ -149,7 +154,7 @@ void conv_gradient(GradientContext& context) {
   }
 }
 
-const RegisterOp kConv({"conv", 2, 3, infer_conv, conv_gradient});
+const RegisterOp kConv({"conv", 2, 4, infer_conv, conv_gradient});
 const RegisterOp kGradData({"conv_grad_data", 2, 2, infer_grad_data, nullptr});
 const RegisterOp kGradWeights({"conv_grad_weights", 2, 2, infer_grad_weights, nullptr});
 

@@ -42,12 +42,28 @@ void fold_batch_norm(Graph& graph, Node* norm) {
   });
 }
 
+/// conv(x) + r: the sum moves into the convolution.
+void take_residual(Graph& graph, Node* conv) {
+  if (conv->input(3) != nullptr || !conv->attrs().text("activation").empty()) return;
+  const Node* sum = only_consumer(graph, conv->output());
+  if (sum == nullptr || sum->op_name() != "add" || sum->input(0) == sum->input(1)) return;
+  Value* residual = sum->input(0) == conv->output() ? sum->input(1) : sum->input(0);
+  if (residual->type() != conv->output()->type()) return;
+  graph.set_inputs(conv, {conv->input(0), conv->input(1), conv->input(2), residual});
+  graph.replace(sum->output(), conv->output());
+}
+
 }  // namespace
 
 void fuse_for_inference(Graph& graph) {
   for (Node* node : list_nodes(graph)) {
     if (node->op_name() == "batch_norm_inference") fold_batch_norm(graph, node);
   }
+  graph.remove_dead_nodes();
+  for (Node* node : list_nodes(graph)) {
+    if (node->op_name() == "conv") take_residual(graph, node);
+  }
+  graph.sort_nodes();
   graph.remove_dead_nodes();
   // The pass for training fuses activations; what it knows of batch norms does not occur here.
   fuse_for_training(graph);

@@ -50,9 +50,9 @@ void fuse_for_training(Graph& graph) {
     take_residual(graph, node);
     take_relu(graph, node);
   }
-  // A residual may be computed after the batch norm that now reads it.
-  graph.remove_dead_nodes();
+  // A residual may be computed after the node that now reads it.
   graph.sort_nodes();
+  graph.remove_dead_nodes();
 }
 
 void fuse_gradient_sums(Graph& graph) {

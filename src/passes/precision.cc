@@ -89,7 +89,7 @@ class Converter {
     for (size_t i = 0; i < inputs.size(); ++i) {
       if (inputs[i] == nullptr || !is_floating(inputs[i]->dtype())) continue;
       // A residual is data although it comes after scale and shift.
-      const bool is_data = i < data || (op == "batch_norm" && i >= 3);
+      const bool is_data = i < data || ((op == "batch_norm" || op == "conv") && i == 3);
       inputs[i] = as(inputs[i], narrow && is_data ? DType::kBF16 : DType::kF32);
     }
     graph_.set_inputs(node, inputs);

@@ -122,6 +122,10 @@ TEST(FuseForInference, FoldsBatchNormsIntoConvolutions) {
   prepare_for_inference(fused.graph);
   fused.graph.verify();
   EXPECT_EQ(count(fused.graph, "batch_norm_inference"), 0U);
+  EXPECT_EQ(count(fused.graph, "relu"), 0U);
+  size_t residuals = 0;
+  for (const auto& node : fused.graph.nodes()) residuals += node->op_name() == "conv" && node->input(3) ? 1 : 0;
+  EXPECT_EQ(residuals, 2U) << fused.graph.to_string();
   const auto folded = testing::run_graph(fused.graph, x)[0];
   expect_close(folded, expected, 1e-5, "output");
 }

@@ -11,13 +11,14 @@ std::unique_ptr<OneDnnKernel> no_implementation(std::string& declined) {
   return nullptr;
 }
 
+constexpr int kResidualArgument = DNNL_ARG_ATTR_MULTIPLE_POST_OP(0) | DNNL_ARG_SRC_1;
+
 dnnl::primitive_attr forward_attr(const Node& node) {
   dnnl::primitive_attr attr = onednn_attr();
-  if (node.attrs().text("activation") == "relu") {
-    dnnl::post_ops after;
-    after.append_eltwise(dnnl::algorithm::eltwise_relu, 0.0F, 0.0F);
-    attr.set_post_ops(after);
-  }
+  dnnl::post_ops after;
+  if (node.input(3) != nullptr) after.append_binary(dnnl::algorithm::binary_add, any_layout(node.output()->type()));
+  if (node.attrs().text("activation") == "relu") after.append_eltwise(dnnl::algorithm::eltwise_relu, 0.0F, 0.0F);
+  attr.set_post_ops(after);
   return attr;
 }
 
@@ -40,6 +41,10 @@ std::unique_ptr<Kernel> make_conv(const KernelRequest& request, std::string& dec
   kernel->bind_input(DNNL_ARG_SRC, 0, Layout(node.input(0)->type(), pd.src_desc()));
   kernel->bind_input(DNNL_ARG_WEIGHTS, 1, Layout(node.input(1)->type(), pd.weights_desc()), pd.weights_desc());
   if (node.input(2) != nullptr) kernel->bind_input(DNNL_ARG_BIAS, 2, Layout(node.input(2)->type()));
+  if (node.input(3) != nullptr) {
+    const auto md = pd.query_md(dnnl::query::exec_arg_md, kResidualArgument);
+    kernel->bind_input(kResidualArgument, 3, Layout(node.input(3)->type(), md));
+  }
   kernel->bind_output(DNNL_ARG_DST, 0, Layout(node.output()->type(), pd.dst_desc()));
   kernel->use_scratchpad(pd.scratchpad_desc());
   return kernel;

@@ -92,6 +92,7 @@ void conv(const ReferenceCall& call) {
     const T* w = call.in(1).data<T>();
     T* y = call.out().data<T>();
     start_with_bias(call, y);
+    for (int64_t i = 0; call.has(3) && i < call.out().num_elements(); ++i) y[i] += call.in(3).data<T>()[i];
     for_each_product(conv_geometry(call.node), [&](int64_t i, int64_t k, int64_t o) { y[o] += x[i] * w[k]; });
     for (int64_t i = 0; relu && i < call.out().num_elements(); ++i) y[i] = y[i] < T{0} ? T{0} : y[i];
   });
