@@ -5,6 +5,7 @@
 #include <cstring>
 
 #include "runtime/kernel.h"
+#include "runtime/kernels/native/flush_denormals.h"
 #include "runtime/kernels/native/rnn_common.h"
 #include "runtime/kernels/onednn/product.h"
 #include "runtime/kernels/simd/panel_gemm.h"
@@ -65,6 +66,7 @@ class RnnKernel : public Kernel {
   }
 
   void run_sequences(const KernelArguments& arguments, int64_t begin, int64_t end) const {
+    const FlushDenormals flush;
     const int64_t hidden = sizes_.hidden, rows = end - begin;
     const size_t state_bytes = static_cast<size_t>(rows * hidden) * sizeof(float);
     float* h = at_offset(arguments.scratch, states_) + begin * hidden;

@@ -5,6 +5,7 @@
 #include <cstring>
 
 #include "runtime/kernel.h"
+#include "runtime/kernels/native/flush_denormals.h"
 #include "runtime/kernels/native/rnn_common.h"
 #include "runtime/kernels/onednn/product.h"
 #include "runtime/kernels/simd/column_sum.h"
@@ -82,6 +83,7 @@ class RnnGradKernel : public Kernel {
   }
 
   void run_sequences(const KernelArguments& arguments, int64_t begin, int64_t end) const {
+    const FlushDenormals flush;
     const int64_t hidden = sizes_.hidden, rows = end - begin;
     float* dh = at_offset(arguments.scratch, dh_) + begin * hidden;
     float* dc = at_offset(arguments.scratch, dc_) + begin * hidden;
