@@ -18,4 +18,13 @@ Value* linear(Value* x, Value* weight, Value* bias = nullptr, const std::string&
 Value* attention(Value* q, Value* k, Value* v, Value* mask = nullptr, double scale = 0.0, bool causal = false,
                  const std::string& name = "");
 
+/// The same for q, k and v that come out of one projection, with no head moved in memory: qkv [B, T, 3*H*D] holds q,
+/// then k, then v of every head at each position; gives [B, T, H*D].
+Value* self_attention(Value* qkv, int64_t heads, Value* mask = nullptr, double scale = 0.0, bool causal = false,
+                      const std::string& name = "");
+
+/// As `attention` for q [B, T, H, D], k and v [B, S, H, D]; gives [B, T, H, D].
+Value* attention_by_time(Value* q, Value* k, Value* v, Value* mask = nullptr, double scale = 0.0, bool causal = false,
+                         const std::string& name = "");
+
 }  // namespace thalweg::ops
