@@ -89,6 +89,7 @@ static inline V larger(V a, V b) {
 static inline float exp_of(float x) { return fast_exp(x); }
 /// As fast_exp, which see.
 static inline Vec exp_of(Vec x) {
+  const VecInt vanishes = x < -87.3f;
   x = x < -87.3f ? splat<Vec>(-87.3f) : x;
   x = x > 88.37f ? splat<Vec>(88.37f) : x;
   // Adding 1.5 * 2^23 leaves the nearest integer in the low bits.
@@ -104,7 +105,7 @@ static inline Vec exp_of(Vec x) {
   const VecInt exponent = (__builtin_convertvector(n, VecInt) + 127) << 23;
   Vec power;
   __builtin_memcpy(&power, &exponent, sizeof power);
-  return p * power;
+  return vanishes ? Vec{} : p * power;
 }
 
 static inline float largest_of(float value) { return value; }

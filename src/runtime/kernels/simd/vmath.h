@@ -22,8 +22,10 @@ static inline int32_t float_to_bits(float value) {
   return bits;
 }
 
-/// e^x with about 1.5 units in the last place over the whole range; saturates to 0 and to e^88.37.
+/// e^x with about 1.5 units in the last place; 0 below -87.3, where results would be denormal (a hundred times slower
+/// to compute with), and saturates to e^88.37.
 static inline float fast_exp(float x) {
+  const bool vanishes = x < -87.3f;
   x = x < -87.3f ? -87.3f : x;
   x = x > 88.37f ? 88.37f : x;
   const float n = std::floor(x * 1.44269504f + 0.5f);
@@ -35,10 +37,12 @@ static inline float fast_exp(float x) {
   p = p * r + 1.6666665459e-1f;
   p = p * r + 5.0000001201e-1f;
   p = p * r * r + r + 1.0f;
-  return p * bits_to_float((static_cast<int32_t>(n) + 127) << 23);
+  const float power = p * bits_to_float((static_cast<int32_t>(n) + 127) << 23);
+  return vanishes ? 0.0f : power;
 }
 
-static inline float fast_sigmoid(float x) { return 1.0f / (1.0f + fast_exp(-x)); }
+/// At least 1e-26, so that products with it are not denormal.
+static inline float fast_sigmoid(float x) { return 1.0f / (1.0f + fast_exp(x < -60.0f ? 60.0f : -x)); }
 
 /// Absolute error below 2e-7. The odd polynomial avoids the cancellation of the quotient near zero.
 static inline float fast_tanh(float x) {
