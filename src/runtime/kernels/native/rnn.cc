@@ -33,6 +33,7 @@ class RnnKernel : public Kernel {
   }
 
   void run(const KernelArguments& arguments) const override {
+    const FlushDenormals flush(arguments.threads);
     const auto in = [&](int index) { return input(arguments, index); };
     float* bias = at_offset(arguments.scratch, bias_);
     join_biases(in(RnnInput::kBInput), in(RnnInput::kBHidden), bias);
@@ -66,7 +67,6 @@ class RnnKernel : public Kernel {
   }
 
   void run_sequences(const KernelArguments& arguments, int64_t begin, int64_t end) const {
-    const FlushDenormals flush;
     const int64_t hidden = sizes_.hidden, rows = end - begin;
     const size_t state_bytes = static_cast<size_t>(rows * hidden) * sizeof(float);
     float* h = at_offset(arguments.scratch, states_) + begin * hidden;

@@ -46,6 +46,7 @@ class RnnGradKernel : public Kernel {
   }
 
   void run(const KernelArguments& arguments) const override {
+    const FlushDenormals flush(arguments.threads);
     simd::pack_panels({input(arguments, In::kWHidden), sizes_.hidden, 1}, sizes_.gates, sizes_.hidden,
                       at_offset(arguments.scratch, weights_));
     std::memset(at_offset(arguments.scratch, zeros_), 0, static_cast<size_t>(sizes_.hidden) * sizeof(float));
@@ -83,7 +84,6 @@ class RnnGradKernel : public Kernel {
   }
 
   void run_sequences(const KernelArguments& arguments, int64_t begin, int64_t end) const {
-    const FlushDenormals flush;
     const int64_t hidden = sizes_.hidden, rows = end - begin;
     float* dh = at_offset(arguments.scratch, dh_) + begin * hidden;
     float* dc = at_offset(arguments.scratch, dc_) + begin * hidden;
