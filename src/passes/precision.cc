@@ -20,16 +20,14 @@ namespace {
 /// How many leading inputs of an op carry data (as opposed to scales, shifts and biases, which stay f32).
 const std::unordered_map<std::string, size_t>& data_inputs() {
   static const std::unordered_map<std::string, size_t> table = {
-      {"conv", 2},       {"linear", 2},     {"matmul", 2},
-      {"attention", 3},  {"batch_norm", 1}, {"batch_norm_inference", 1},
-      {"layer_norm", 1}, {"group_norm", 1}, {"concat", 1000},
-      {"add", 2},
+      {"conv", 2},       {"linear", 2},     {"matmul", 2},    {"batch_norm", 1}, {"batch_norm_inference", 1},
+      {"layer_norm", 1}, {"group_norm", 1}, {"concat", 1000}, {"add", 2},
   };
   return table;
 }
 
 /// Ops worth converting their inputs for: where bf16 doubles the arithmetic rate.
-bool computes(const std::string& op) { return op == "conv" || op == "linear" || op == "matmul" || op == "attention"; }
+bool computes(const std::string& op) { return op == "conv" || op == "linear" || op == "matmul"; }
 
 /// Ops that go on in bf16 if their data arrives in it, at no loss that matters.
 bool follows(const std::string& op) {

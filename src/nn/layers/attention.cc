@@ -25,23 +25,34 @@ struct Projection {
   int64_t dim, heads;
 };
 
-/// One product for all three, and one transposition to [3, N, heads, T, D].
+/// One product for all three: [N, T, 3E].
+Value* project_packed(const Scope& scope, const Projection& p, Value* x) {
+  return ops::linear(x, p.weight, p.bias, "", scope.name("in_proj"));
+}
+
+/// One transposition to [3, N, heads, T, D].
 Heads project_self(const Scope& scope, const Projection& p, Value* x) {
-  Value* all = ops::linear(x, p.weight, p.bias, "", scope.name("in_proj"));
+  Value* all = project_packed(scope, p, x);
   all = ops::reshape(all, {0, 0, 3, p.heads, p.dim / p.heads});
   const std::vector<Value*> parts = ops::split(ops::transpose(all, {2, 0, 3, 1, 4}), {1, 1, 1}, 0);
   return {ops::squeeze(parts[0], {0}), ops::squeeze(parts[1], {0}), ops::squeeze(parts[2], {0})};
 }
 
+/// Each [N, T, heads, D].
 Heads project_each(const Scope& scope, const Projection& p, Value* q, Value* k, Value* v) {
   const std::vector<Value*> weights = ops::split(p.weight, {p.dim, p.dim, p.dim}, 0);
   std::vector<Value*> biases(3, nullptr);
   if (p.bias != nullptr) biases = ops::split(p.bias, {p.dim, p.dim, p.dim}, 0);
   const auto project = [&](Value* x, size_t i) {
     x = ops::linear(x, weights[i], biases[i], "", scope.name("in_proj"));
-    return ops::transpose(ops::reshape(x, {0, 0, p.heads, p.dim / p.heads}), {0, 2, 1, 3});
+    return ops::reshape(x, {0, 0, p.heads, p.dim / p.heads});
   };
   return {project(q, 0), project(k, 1), project(v, 2)};
+}
+
+Heads by_head(const Heads& heads) {
+  const auto swap = [](Value* x) { return ops::transpose(x, {0, 2, 1, 3}); };
+  return {swap(heads.q), swap(heads.k), swap(heads.v)};
 }
 
 /// 0 where position t may look (keys up to t + S - T), minus infinity elsewhere.
@@ -83,10 +94,20 @@ Value* MultiheadAttention::run(const Scope& scope, Value* query, Value* key, Val
   if (options_.bias) p.bias = scope.parameter("in_proj_bias", {3 * dim_}, init::zeros());
   const bool self = query == key && key == value;
   const auto batch_major = [&](Value* x) { return options_.batch_first ? x : ops::transpose(x, {1, 0, 2}); };
-  const Heads heads = self ? project_self(scope, p, batch_major(query))
-                           : project_each(scope, p, batch_major(query), batch_major(key), batch_major(value));
-  Value* y = composed_attention(scope, heads, mask, causal, options_.dropout);
-  y = ops::reshape(ops::transpose(y, {0, 2, 1, 3}), {0, 0, dim_});
+  query = batch_major(query);
+  Value* y = nullptr;
+  if (options_.dropout > 0) {
+    // Dropout lies between softmax and the product with the values, where the fused op has no place for it.
+    const Heads heads = self ? project_self(scope, p, query)
+                             : by_head(project_each(scope, p, query, batch_major(key), batch_major(value)));
+    y = ops::transpose(composed_attention(scope, heads, mask, causal, options_.dropout), {0, 2, 1, 3});
+  } else if (self) {
+    y = ops::self_attention(project_packed(scope, p, query), heads_, mask, 0.0, causal, scope.path());
+  } else {
+    const Heads heads = project_each(scope, p, query, batch_major(key), batch_major(value));
+    y = ops::attention_by_time(heads.q, heads.k, heads.v, mask, 0.0, causal, scope.path());
+  }
+  y = ops::reshape(y, {0, 0, dim_});
   y = Linear(dim_, dim_, {.bias = options_.bias, .bias_init = init::zeros()}).forward(scope.sub("out_proj"), y);
   return batch_major(y);
 }

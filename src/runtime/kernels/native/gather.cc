@@ -56,27 +56,38 @@ std::unique_ptr<Kernel> make_gather(const KernelRequest& request, std::string& d
   return kernel;
 }
 
-/// Each thread owns a range of the table and adds what falls into it, in the order of the indices: the sums are the
-/// same for any number of threads.
-void add_rows(const KernelArguments& arguments, const std::vector<int64_t>& indices, int64_t places, int64_t width) {
-  const auto* rows = static_cast<const float*>(arguments.inputs[2]);
-  const auto* table = static_cast<const float*>(arguments.inputs[0]);
-  auto* out = static_cast<float*>(arguments.outputs[0]);
-  const auto count = static_cast<int64_t>(indices.size());
-  const int64_t parts =
-      static_cast<size_t>((count + places) * width) * sizeof(float) < kWorthwhile ? 1 : arguments.threads;
-#pragma omp parallel for schedule(static, 1) num_threads(arguments.threads) if (parts > 1)
-  for (int64_t part = 0; part < parts; ++part) {
-    const int64_t begin = places * part / parts, end = places * (part + 1) / parts;
-    if (out != table)
-      std::memcpy(out + begin * width, table + begin * width, static_cast<size_t>((end - begin) * width) * 4);
-    for (int64_t i = 0; i < count; ++i) {
-      const int64_t index = indices[static_cast<size_t>(i)];
-      if (index < begin || index >= end) continue;
-      float* target = out + index * width;
-      const float* row = rows + i * width;
+/// out = table (zeros if null) with rows[i] added at indices[i].
+struct RowSum {
+  const float* table;
+  const float* rows;
+  float* out;
+  int64_t places;
+  int64_t width;
+
+  /// Places [begin, end) only, in the order of the indices.
+  void run(const std::vector<int64_t>& indices, int64_t begin, int64_t end) const {
+    const size_t bytes = static_cast<size_t>((end - begin) * width) * sizeof(float);
+    if (table == nullptr) {
+      std::memset(out + begin * width, 0, bytes);
+    } else if (table != out) {
+      std::memcpy(out + begin * width, table + begin * width, bytes);
+    }
+    for (size_t i = 0; i < indices.size(); ++i) {
+      if (indices[i] < begin || indices[i] >= end) continue;
+      float* target = out + indices[i] * width;
+      const float* row = rows + static_cast<int64_t>(i) * width;
       for (int64_t c = 0; c < width; ++c) target[c] += row[c];
     }
+  }
+};
+
+/// Each thread owns a range of the table and adds what falls into it: the sums are the same for any number of threads.
+void add_rows(const RowSum& sum, const std::vector<int64_t>& indices, int threads) {
+  const int64_t elements = (static_cast<int64_t>(indices.size()) + sum.places) * sum.width;
+  const int64_t parts = static_cast<size_t>(elements) * sizeof(float) < kWorthwhile ? 1 : threads;
+#pragma omp parallel for schedule(static, 1) num_threads(threads) if (parts > 1)
+  for (int64_t part = 0; part < parts; ++part) {
+    sum.run(indices, sum.places * part / parts, sum.places * (part + 1) / parts);
   }
 }
 
@@ -89,8 +100,10 @@ std::unique_ptr<Kernel> make_scatter_rows_add(const KernelRequest& request, std:
   auto kernel = std::make_unique<FunctionKernel>([&node](const KernelArguments& arguments) {
     const TensorType& type = node.input(1)->type();
     const Shape& table = node.output()->shape();
-    add_rows(arguments, checked_indices(node, arguments.inputs[1], type.dtype, type.shape.num_elements(), table[0]),
-             table[0], table[1]);
+    const RowSum sum{static_cast<const float*>(arguments.inputs[0]), static_cast<const float*>(arguments.inputs[2]),
+                     static_cast<float*>(arguments.outputs[0]), table[0], table[1]};
+    const auto indices = checked_indices(node, arguments.inputs[1], type.dtype, type.shape.num_elements(), table[0]);
+    add_rows(sum, indices, arguments.threads);
   });
   kernel->name = "native scatter_rows_add";
   kernel->inputs = plain_inputs(node);
@@ -99,8 +112,30 @@ std::unique_ptr<Kernel> make_scatter_rows_add(const KernelRequest& request, std:
   return kernel;
 }
 
+/// Along the first dimension, as in the dense gradient of a table.
+std::unique_ptr<Kernel> make_gather_grad(const KernelRequest& request, std::string& declined) {
+  const Node& node = request.node;
+  if (has_empty_operand(node) || node.output()->dtype() != DType::kF32 || node.attrs().integer("axis") != 0) {
+    declined = "an operand is empty or not f32, or the axis is not the first";
+    return nullptr;
+  }
+  auto kernel = std::make_unique<FunctionKernel>([&node](const KernelArguments& arguments) {
+    const TensorType& type = node.input(1)->type();
+    const Shape& table = node.output()->shape();
+    const RowSum sum{nullptr, static_cast<const float*>(arguments.inputs[0]), static_cast<float*>(arguments.outputs[0]),
+                     table[0], table.num_elements(1, table.rank())};
+    const auto indices = checked_indices(node, arguments.inputs[1], type.dtype, type.shape.num_elements(), table[0]);
+    add_rows(sum, indices, arguments.threads);
+  });
+  kernel->name = "native gather_grad";
+  kernel->inputs = plain_inputs(node);
+  kernel->outputs = plain_outputs(node);
+  return kernel;
+}
+
 const RegisterKernel kGather("gather", "native", KernelPriority::kNative, make_gather);
 const RegisterKernel kEmbedding("embedding", "native", KernelPriority::kNative, make_gather);
+const RegisterKernel kGatherGrad("gather_grad", "native", KernelPriority::kNative, make_gather_grad);
 const RegisterKernel kScatterRowsAdd("scatter_rows_add", "native", KernelPriority::kNative, make_scatter_rows_add);
 
 }  // namespace

@@ -41,8 +41,11 @@ static inline float fast_exp(float x) {
   return vanishes ? 0.0f : power;
 }
 
-/// At least 1e-26, so that products with it are not denormal.
-static inline float fast_sigmoid(float x) { return 1.0f / (1.0f + fast_exp(x < -60.0f ? 60.0f : -x)); }
+/// 0 below -87, where the quotient would be denormal.
+static inline float fast_sigmoid(float x) {
+  const float value = 1.0f / (1.0f + fast_exp(x < -87.0f ? 87.0f : -x));
+  return x < -87.0f ? 0.0f : value;
+}
 
 /// Absolute error below 2e-7. The odd polynomial avoids the cancellation of the quotient near zero.
 static inline float fast_tanh(float x) {
