@@ -84,7 +84,9 @@ INSTANTIATE_TEST_SUITE_P(Zoo, Golden,
                          [](const auto& test) { return std::string(test.param); });
 
 TEST(Deterministic, GeneratorMatchesPython) {
-  for (const auto& vector : read_golden("deterministic").at("vectors")) {
+  const auto golden = read_golden("deterministic");
+  ASSERT_FALSE(golden.at("vectors").empty());
+  for (const auto& vector : golden.at("vectors")) {
     const std::string name = vector.at("name");
     const Tensor one = nn::deterministic_uniform(name, {4}, 1.0);
     const Tensor tenth = nn::deterministic_uniform(name, {4}, 0.1);
