@@ -33,11 +33,11 @@ class TemporaryDirectory {
   std::filesystem::path path_;
 };
 
-inline void write_bytes(const std::string& path, const std::string& bytes) {
+inline void write_bytes(const std::filesystem::path& path, const std::string& bytes) {
   std::ofstream(path, std::ios::binary) << bytes;
 }
 
-inline std::string read_bytes(const std::string& path) {
+inline std::string read_bytes(const std::filesystem::path& path) {
   std::ostringstream bytes;
   bytes << std::ifstream(path, std::ios::binary).rdbuf();
   return bytes.str();

@@ -7,9 +7,9 @@
 
 #include <csignal>
 
+#include "support/temporary_directory.h"
 #include "thalweg/train.h"
 #include "train/small_models.h"
-#include "train/temporary_folder.h"
 
 namespace thalweg::testing {
 namespace {
@@ -56,7 +56,7 @@ void expect_same_weights(const Model& actual, const Model& expected) {
 TEST(Checkpoint, AResumedRunEndsWithTheSameBits) {
   const auto train = conv_data(20), validation = conv_data(7);
   for (const char* name : {"adam", "ftrl", "sgd"}) {
-    const TemporaryFolder folder;
+    const TemporaryDirectory folder;
     const std::map<std::string, double> settings =
         name == std::string("sgd") ? std::map<std::string, double>{{"momentum", 0.9}} : std::map<std::string, double>{};
     Model whole(conv_graph());
@@ -64,7 +64,7 @@ TEST(Checkpoint, AResumedRunEndsWithTheSameBits) {
     uninterrupted.fit(train, validation);
 
     Model first(conv_graph());
-    TrainOptions options = checkpointed(folder.file("c"), 5);
+    TrainOptions options = checkpointed(folder / "c", 5);
     auto stopper = std::make_shared<StopAt>();
     options.callbacks = {stopper};
     Trainer interrupted(first, squared_error(), optim::make_optimizer(name, settings), options);
@@ -74,8 +74,8 @@ TEST(Checkpoint, AResumedRunEndsWithTheSameBits) {
 
     Model second(conv_graph());
     second.predict({random_tensor(DType::kF32, {1, 3, 8, 8}, 1)});
-    Trainer resumed(second, squared_error(), optim::make_optimizer(name, settings), checkpointed(folder.file("c"), 5));
-    resumed.resume(folder.file("c"));
+    Trainer resumed(second, squared_error(), optim::make_optimizer(name, settings), checkpointed(folder / "c", 5));
+    resumed.resume(folder / "c");
     EXPECT_EQ(resumed.state().progress.iteration, 11);
     expect_same_weights(second, first);
     resumed.fit(train, validation);
@@ -94,7 +94,7 @@ class CheckpointFolder : public ::testing::Test {
     train();
     newest_ = find_checkpoint(directory());
   }
-  std::string directory() const { return folder_.file("c"); }
+  std::string directory() const { return folder_ / "c"; }
   void train() {
     Trainer trainer(model_, squared_error(), optim::adam(), checkpointed(directory(), 3));
     trainer.fit(data_, data_);
@@ -111,7 +111,7 @@ class CheckpointFolder : public ::testing::Test {
   }
   std::string resume_error() { return resume_error(directory(), checkpointed("", 3)); }
 
-  TemporaryFolder folder_;
+  TemporaryDirectory folder_;
   data::TensorDataset data_ = conv_data(20);
   Model model_{conv_graph()};
   std::string newest_;
@@ -139,10 +139,10 @@ TEST_F(CheckpointFolder, LatestPassesOverWhatIsIncomplete) {
   fs::create_directory(folder_.path() / "c" / "step-99999999999999999999");
   EXPECT_EQ(find_checkpoint(directory()), newest_);
   EXPECT_EQ(find_checkpoint(newest_), newest_);
-  EXPECT_EQ(find_checkpoint(folder_.file("absent")), "");
-  EXPECT_FALSE(Trainer::can_resume(folder_.file("absent")));
+  EXPECT_EQ(find_checkpoint(folder_ / "absent"), "");
+  EXPECT_FALSE(Trainer::can_resume(folder_ / "absent"));
   EXPECT_TRUE(Trainer::can_resume(directory()));
-  EXPECT_THAT(resume_error(folder_.file("absent"), checkpointed("", 3)), HasSubstr("no complete checkpoint"));
+  EXPECT_THAT(resume_error(folder_ / "absent", checkpointed("", 3)), HasSubstr("no complete checkpoint"));
 }
 
 TEST_F(CheckpointFolder, LeftoversOfKilledProcessesGo) {
@@ -157,7 +157,7 @@ TEST_F(CheckpointFolder, LeftoversOfKilledProcessesGo) {
 TEST_F(CheckpointFolder, NamesATruncatedFile) {
   for (const char* name : {kWeightsFile, kOptimizerFile}) {
     const auto path = std::filesystem::path(newest_) / name;
-    const std::string whole = bytes_of(path);
+    const std::string whole = read_bytes(path);
     for (const size_t size : {whole.size() - 1, whole.size() / 2, size_t{4}, size_t{0}}) {
       write_bytes(path, whole.substr(0, size));
       EXPECT_THAT(resume_error(), HasSubstr(path.string())) << size << " bytes of " << whole.size();
@@ -170,7 +170,7 @@ TEST_F(CheckpointFolder, NamesATruncatedFile) {
 TEST_F(CheckpointFolder, NamesAForeignFile) {
   const auto weights = std::filesystem::path(newest_) / kWeightsFile;
   const auto optimizer = std::filesystem::path(newest_) / kOptimizerFile;
-  const std::string whole = bytes_of(weights);
+  const std::string whole = read_bytes(weights);
   save_safetensors(weights.string(), {{"other", Tensor::scalar(1.0F)}});
   EXPECT_THAT(resume_error(), AllOf(HasSubstr(weights.string()), HasSubstr("missing 'conv.weight'")));
   write_bytes(weights, "PK\x03\x04 this is a zip file, is it not?");
@@ -198,7 +198,7 @@ TEST_F(CheckpointFolder, RejectsARunWithOtherSettings) {
 }
 
 TEST_F(CheckpointFolder, AFullDiskLeavesWhatWasThere) {
-  const std::string before = bytes_of(std::filesystem::path(newest_) / kOptimizerFile);
+  const std::string before = read_bytes(std::filesystem::path(newest_) / kOptimizerFile);
   Model model(conv_graph());
   Trainer trainer(model, squared_error(), optim::adam(), checkpointed(directory(), 4));
   trainer.resume(directory());
@@ -213,7 +213,7 @@ TEST_F(CheckpointFolder, AFullDiskLeavesWhatWasThere) {
   std::signal(SIGXFSZ, handler);
   EXPECT_THAT(error, HasSubstr("cannot write checkpoint"));
   EXPECT_EQ(find_checkpoint(directory()), newest_);
-  EXPECT_EQ(bytes_of(std::filesystem::path(newest_) / kOptimizerFile), before);
+  EXPECT_EQ(read_bytes(std::filesystem::path(newest_) / kOptimizerFile), before);
   for (const auto& entry : std::filesystem::directory_iterator(directory())) {
     EXPECT_NE(entry.path().extension(), ".part") << entry.path();
   }

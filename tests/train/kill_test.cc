@@ -10,10 +10,10 @@
 #include <cstdlib>
 #include <thread>
 
+#include "support/temporary_directory.h"
 #include "thalweg/train.h"
 #include "train/checkpoint.h"
 #include "train/small_models.h"
-#include "train/temporary_folder.h"
 
 namespace thalweg::testing {
 namespace {
@@ -88,7 +88,7 @@ class Process {
 };
 
 TEST(KilledRun, ResumesToTheSameBytes) {
-  const TemporaryFolder whole, killed;
+  const TemporaryDirectory whole, killed;
   Process uninterrupted(whole.path(), 0);
   ASSERT_TRUE(uninterrupted.started());
   ASSERT_EQ(uninterrupted.wait(), 0);
@@ -107,10 +107,10 @@ TEST(KilledRun, ResumesToTheSameBytes) {
 
   Process second_run(killed.path(), 0);
   ASSERT_EQ(second_run.wait(), 0);
-  EXPECT_GE(std::stoi(bytes_of(killed.path() / "resumed-from")), 10);
-  const std::string expected = bytes_of(whole.path() / "final.safetensors");
+  EXPECT_GE(std::stoi(read_bytes(killed.path() / "resumed-from")), 10);
+  const std::string expected = read_bytes(whole.path() / "final.safetensors");
   ASSERT_FALSE(expected.empty());
-  EXPECT_TRUE(bytes_of(killed.path() / "final.safetensors") == expected) << "the weights differ";
+  EXPECT_TRUE(read_bytes(killed.path() / "final.safetensors") == expected) << "the weights differ";
 }
 
 }  // namespace

@@ -5,10 +5,10 @@
 #include <cmath>
 #include <thread>
 
+#include "support/temporary_directory.h"
 #include "thalweg/losses.h"
 #include "thalweg/train.h"
 #include "train/small_models.h"
-#include "train/temporary_folder.h"
 
 namespace thalweg::testing {
 namespace {
@@ -256,13 +256,13 @@ TEST(Trainer, TrainsInBf16) {
 }
 
 TEST(Trainer, WritesTensorBoardEvents) {
-  const TemporaryFolder folder;
+  const TemporaryDirectory folder;
   Model model(affine_graph(2));
   const auto train = affine_data(10, 2);
-  Trainer trainer(model, squared_error(), optim::sgd(), quiet({.batch_size = 5, .tensorboard = folder.file("events")}));
+  Trainer trainer(model, squared_error(), optim::sgd(), quiet({.batch_size = 5, .tensorboard = folder / "events"}));
   trainer.fit(train, train);
   std::string events;
-  for (const auto& entry : std::filesystem::directory_iterator(folder.file("events"))) events += bytes_of(entry.path());
+  for (const auto& entry : std::filesystem::directory_iterator(folder / "events")) events += read_bytes(entry.path());
   for (const char* tag : {"train/loss", "train/learning_rate", "train/samples_per_second", "validation/loss"}) {
     EXPECT_THAT(events, HasSubstr(tag));
   }
