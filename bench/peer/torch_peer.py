@@ -54,6 +54,9 @@ class Trainer:
         import make_golden
         import models
 
+        # Off by default, but a gradient that fades over 500 time steps ends in denormal numbers, which cost the LSTM case
+        # six times its time: it would be the CPU's traps that are compared. Before any other thread starts: they inherit it.
+        torch.set_flush_denormal(True)
         torch.set_num_threads(options.threads)
         case = CASES[options.case]
         self.torch, self.bf16 = torch, case["bf16"]
