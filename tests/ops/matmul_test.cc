@@ -35,7 +35,7 @@ TEST(Matmul, GradientsMatchCentralDifferences) {
 }
 
 TEST(Matmul, FastPathMatchesReference) {
-  for (const MatmulCase& test : kSmall) check_fast_path({{test.a}, {test.b}}, build_matmul(test), "brg_matmul");
+  for (const MatmulCase& test : kSmall) check_fast_path({{test.a}, {test.b}}, build_matmul(test), "onednn");
   const MatmulCase larger[] = {{{7, 33, 19}, {7, 19, 65}}, {{1, 1}, {1, 1}}, {{130, 17}, {130, 3}, true}};
   for (const MatmulCase& test : larger) check_fast_path({{test.a}, {test.b}}, build_matmul(test), "onednn");
   check_fast_path({{{6, 33}}, {{33, 16}}}, build_matmul({{}, {}}), "onednn", 2e-2, true, DType::kBF16);
