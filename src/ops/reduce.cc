@@ -61,17 +61,31 @@ void extremum_gradient(GradientContext& context) {
   context.set(0, ops::mul(hit, share));
 }
 
+/// The product of all other elements: the whole one divided by the element, unless zeros are among them. A lone zero
+/// has the product of the rest; beside it, or where there are more, everything is zero.
 void prod_gradient(GradientContext& context) {
-  Value* scaled = ops::mul(context.output_gradient(), context.output());
-  context.set(0, ops::div(stretch(context, scaled), context.input(0)));
+  Value* x = context.input(0);
+  const std::vector<int64_t> axes = context.attrs().integers("axes");
+  Value* zero = ops::scalar_like(x, 0.0);
+  Value* is_zero = ops::equal(x, zero);
+  Value* others = ops::where(is_zero, ops::scalar_like(x, 1.0), x);
+  Value* product = ops::reduce_prod(others, axes, true);
+  Value* zeros = ops::reduce_sum(ops::cast(is_zero, x->dtype()), axes, true);
+  Value* lone = ops::where(ops::equal(zeros, ops::scalar_like(x, 1.0)), product, zero);
+  Value* quotient = ops::where(ops::equal(zeros, zero), ops::div(product, others), zero);
+  Value* dy = with_kept_dims(context, context.output_gradient());
+  context.set(0, ops::mul(dy, ops::where(is_zero, lone, quotient)));
 }
 
 void l1_gradient(GradientContext& context) {
   context.set(0, ops::mul(ops::sign(context.input(0)), with_kept_dims(context, context.output_gradient())));
 }
 
+/// Zero where all elements are.
 void l2_gradient(GradientContext& context) {
-  Value* scale = ops::div(context.output_gradient(), context.output());
+  Value* norm = context.output();
+  Value* is_zero = ops::equal(norm, ops::scalar_like(norm, 0.0));
+  Value* scale = ops::div(context.output_gradient(), ops::where(is_zero, ops::scalar_like(norm, 1.0), norm));
   context.set(0, ops::mul(context.input(0), with_kept_dims(context, scale)));
 }
 

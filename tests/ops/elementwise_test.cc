@@ -7,6 +7,9 @@
 namespace thalweg::testing {
 namespace {
 
+const std::vector<std::pair<Shape, Shape>> kBroadcasts{
+    {{3, 17}, {3, 17}}, {{2, 3, 5}, {3, 1}}, {{1}, {1}}, {{0, 4}, {4}}, {{2, 16, 7, 7}, {1, 16, 1, 1}}};
+
 struct BinaryCase {
   const char* name;
   Value* (*build)(Value*, Value*, const std::string&);
@@ -26,10 +29,7 @@ TEST_P(BinaryOp, GradientsMatchCentralDifferences) {
 }
 
 TEST_P(BinaryOp, FastPathMatchesReference) {
-  for (const auto& [a, b] : std::vector<std::pair<Shape, Shape>>{
-           {{3, 17}, {3, 17}}, {{2, 3, 5}, {3, 1}}, {{1}, {1}}, {{0, 4}, {4}}, {{2, 16, 7, 7}, {1, 16, 1, 1}}}) {
-    check_fast_path({{a, 0.5, 1.5}, {b, 1.6, 2.5}}, build());
-  }
+  for (const auto& [a, b] : kBroadcasts) check_fast_path({{a, 0.5, 1.5}, {b, 1.6, 2.5}}, build());
 }
 
 INSTANTIATE_TEST_SUITE_P(All, BinaryOp,
@@ -38,6 +38,30 @@ INSTANTIATE_TEST_SUITE_P(All, BinaryOp,
                                            BinaryCase{"pow", ops::pow}, BinaryCase{"minimum", ops::minimum},
                                            BinaryCase{"maximum", ops::maximum}),
                          [](const auto& test) { return test.param.name; });
+
+TEST(Comparison, FastPathMatchesReference) {
+  for (Value* (*compare)(Value*, Value*) : {ops::equal, ops::less, ops::less_equal, ops::greater, ops::greater_equal}) {
+    // Rounding to whole numbers makes many of them equal.
+    const BuildOp build = [compare](const std::vector<Value*>& v) {
+      return std::vector<Value*>{compare(ops::round(v[0]), ops::round(v[1]))};
+    };
+    for (const auto& [a, b] : kBroadcasts) check_fast_path({{a, 0, 3}, {b, 0, 3}}, build);
+  }
+}
+
+TEST(Where, ChoosesAndPassesTheGradientOn) {
+  const BuildOp build = [](const std::vector<Value*>& v) { return std::vector<Value*>{ops::where(v[0], v[1], v[2])}; };
+  for (const auto& [a, b] : kBroadcasts) check_fast_path({{a, 0, 2, DType::kBool}, {a}, {b}}, build);
+  check_gradients({{{3, 1}, 0, 2, DType::kBool}, {{2, 3, 4}}, {{4}}}, build);
+}
+
+TEST(Cast, PassesTheGradientOn) {
+  const BuildOp build = [](const std::vector<Value*>& v) {
+    return std::vector<Value*>{ops::cast(ops::mul(v[0], v[0]), DType::kF32)};
+  };
+  // Results in single precision carry no small difference.
+  check_gradients({{{3, 4}}}, build, {1e-2, 1e-4});
+}
 
 TEST(Elementwise, ShapesThatDoNotFitNameTheOp) {
   Graph graph;

@@ -20,6 +20,7 @@ TEST(Gather, TakesAlongEveryAxis) {
     const BuildOp build = [axis](const Values& v) { return Values{ops::gather(v[0], v[1], axis)}; };
     check_both({{{4, 5, 3}}, {{2, 3}, 0, 3, DType::kI64}}, build, "native gather");
     check_both({{{4, 5, 3}}, {{6}, -3, 3, DType::kI32}}, build, "native gather");
+    check_both({{{1, 1, 1}}, {{1, 1}, 0, 1, DType::kI64}}, build, "native gather");
     check_both({{{4, 5, 3}}, {{}, 0, 3, DType::kI64}}, build, "native gather");
     check_both({{{4, 5, 3}}, {{0}, 0, 3, DType::kI64}}, build, "reference");
   }
@@ -62,6 +63,7 @@ TEST(Embedding, GradientIsSparseRows) {
   const BuildOp build = [](const Values& v) { return Values{ops::embedding(v[0], v[1])}; };
   check_both({{{7, 3}}, {{2, 5}, 0, 7, DType::kI64}}, build, "native gather");
   check_both({{{7, 1}}, {{5}, 0, 7, DType::kI32}}, build, "native gather");
+  check_both({{{7, 3}}, {{0, 5}, 0, 7, DType::kI32}}, build);
   check_fast_path({{{900, 64}}, {{400}, 0, 900, DType::kI64}}, build, "native scatter_rows_add");
   Graph graph;
   Value* table = graph.parameter("table", random_tensor(DType::kF32, {7, 3}, 1));

@@ -77,6 +77,13 @@ TEST(Slice, FollowsPython) {
     };
     check_both({{{4, 5, 6}}}, build, "native slice");
   }
+  const BuildOp and_back = [](const Values& v) {
+    Value* part = ops::slice(v[0], {1}, {3}, {0});
+    Attributes attrs = part->producer()->attrs();
+    attrs.set("sizes", std::vector<int64_t>{4});
+    return Values{v[0]->graph().add("slice_grad", {part}, attrs)->output()};
+  };
+  check_both({{{4, 5}}}, and_back, "native slice_grad");
   const BuildOp nothing = [](const Values& v) { return Values{ops::slice(v[0], {3}, {3}, {0})}; };
   check_both({{{4, 5}}}, nothing, "reference");
 }
@@ -109,6 +116,11 @@ TEST(Transpose, PermutesAndIsReadInPlaceByProducts) {
   check_fast_path({{{2, 5, 3, 4}}, {{2, 7, 3, 4}}}, heads, "strided view");
   check_both(
       {{{0, 4}}}, [](const Values& v) { return Values{ops::transpose(v[0])}; }, "reference");
+  // oneDNN has no 64-bit integers, hence no view of them with strides.
+  for (const Shape& shape : {Shape{3, 5, 1}, Shape{4, 2, 6}}) {
+    check_fast_path(
+        {{shape, 0, 9, DType::kI64}}, [](const Values& v) { return Values{ops::transpose(v[0])}; }, "native transpose");
+  }
   Graph graph;
   Value* x = graph.input("x", {DType::kI64, {2, 3}});
   graph.mark_output(ops::transpose(x));
@@ -135,6 +147,12 @@ TEST(Pad, HasThreeModes) {
       },
       "native pad");
   check_both(
+      {{{1, 1}}},
+      [](const Values& v) {
+        return Values{ops::pad(v[0], {0, 1, 0, 1})};
+      },
+      "native pad");
+  check_both(
       {{{0, 5}}},
       [](const Values& v) {
         return Values{ops::pad(v[0], {0, 1, 0, 1})};
@@ -151,6 +169,24 @@ TEST(Pad, RefusesWhatDoesNotFit) {
   expect_error([&] { ops::pad(x, {-1, 0, -2, 0}); }, "would have size -1");
 }
 
+TEST(Reshape, PassesTheGradientOn) {
+  const BuildOp build = [](const Values& v) {
+    Value* flat = ops::reshape(v[0], {0, -1});
+    return Values{flat, v[0]->graph().add("reshape_like", {flat, v[1]})->output()};
+  };
+  check_both({{{2, 3, 5}}, {{5, 6}, -1, 1, DType::kF64, false}}, build, "");
+}
+
+TEST(ElementCount, IsKnownFromTheShape) {
+  for (const Shape& shape : {Shape{3, 5}, Shape{1, 4}, Shape{0, 3}}) {
+    for (const auto& axes : std::vector<std::vector<int64_t>>{{}, {0}, {1}}) {
+      check_fast_path(
+          {{shape}}, [&](const Values& v) { return Values{ops::element_count(v[0], axes)}; }, "element_count", 0,
+          false);
+    }
+  }
+}
+
 TEST(Expand, Broadcasts) {
   check_both(
       {{{3, 1}}},
@@ -163,6 +199,12 @@ TEST(Expand, Broadcasts) {
   Graph graph;
   Value* x = graph.input("x", {DType::kF32, {3}});
   expect_error([&] { ops::expand(x, {4}); }, "does not expand to 4");
+  check_both(
+      {{{0, 1}}},
+      [](const Values& v) {
+        return Values{ops::expand(v[0], {0, 3})};
+      },
+      "reference");
 }
 
 TEST(Tile, Repeats) {
@@ -178,6 +220,12 @@ TEST(Tile, Repeats) {
         return Values{ops::tile(v[0], {1, 1, 2})};
       },
       "native tile");
+  check_both(
+      {{{0, 3}}},
+      [](const Values& v) {
+        return Values{ops::tile(v[0], {2, 2})};
+      },
+      "reference");
   Graph graph;
   Value* x = graph.input("x", {DType::kF32, {3}});
   expect_error([&] { ops::tile(x, {0}); }, "repeat 0");

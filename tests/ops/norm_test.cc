@@ -60,8 +60,12 @@ TEST(GroupNorm, GradientsMatchCentralDifferences) {
 }
 
 TEST(GroupNorm, FastPathMatchesReference) {
-  for (const auto& [shape, groups] : std::vector<std::pair<Shape, int64_t>>{
-           {{2, 6, 5, 5}, 3}, {{3, 17, 9}, 1}, {{2, 32, 14, 14}, 8}, {{4, 16, 20, 20}, 16}, {{3, 8}, 2}}) {
+  for (const auto& [shape, groups] : std::vector<std::pair<Shape, int64_t>>{{{2, 6, 5, 5}, 3},
+                                                                            {{3, 17, 9}, 1},
+                                                                            {{2, 32, 14, 14}, 8},
+                                                                            {{4, 16, 20, 20}, 16},
+                                                                            {{3, 8}, 2},
+                                                                            {{1, 4, 3, 1}, 2}}) {
     check_fast_path(group_operands(shape), group_norm(groups), "native", 1e-4);
     check_fast_path(group_operands(shape), group_norm(groups), "native", 2e-2, true, DType::kBF16);
     check_fast_path({{shape}}, group_norm(groups), "native", 1e-4);

@@ -2,6 +2,7 @@
 #include <gtest/gtest.h>
 
 #include "support/op_check.h"
+#include "thalweg/autodiff.h"
 #include "thalweg/ops.h"
 
 namespace thalweg::testing {
@@ -27,19 +28,46 @@ TEST_P(Reduce, FastPathMatchesReference) {
   const std::string kernel = name == "sum" || name == "mean" ? "native" : "";
   for (const auto& axes : kAxes) {
     for (const Shape& shape : {Shape{3, 17, 5}, Shape{1, 1, 1}, Shape{40, 33, 70}}) {
-      check_fast_path({{shape, 0.9, 1.1}}, build(axes, false), name == "prod" ? "" : kernel, 2e-5);
+      check_fast_path({{shape, 0.9, 1.1}}, build(axes, false), kernel, 2e-5);
     }
     check_fast_path({{{0, 2, 3}}}, build(axes, true), "", 2e-5, false);
   }
   check_fast_path({{{3, 17, 5}, 0.9, 1.1}}, build({0, 2}, false), kernel, 2e-2, true, DType::kBF16);
 }
 
-INSTANTIATE_TEST_SUITE_P(All, Reduce,
-                         ::testing::Values(std::pair{"sum", Reduction(ops::reduce_sum)},
-                                           std::pair{"mean", Reduction(ops::reduce_mean)},
-                                           std::pair{"l2", Reduction(ops::reduce_l2)},
-                                           std::pair{"log_sum_exp", Reduction(ops::reduce_log_sum_exp)}),
-                         [](const auto& test) { return test.param.first; });
+INSTANTIATE_TEST_SUITE_P(
+    All, Reduce,
+    ::testing::Values(std::pair{"sum", Reduction(ops::reduce_sum)}, std::pair{"mean", Reduction(ops::reduce_mean)},
+                      std::pair{"max", Reduction(ops::reduce_max)}, std::pair{"min", Reduction(ops::reduce_min)},
+                      std::pair{"prod", Reduction(ops::reduce_prod)}, std::pair{"l1", Reduction(ops::reduce_l1)},
+                      std::pair{"l2", Reduction(ops::reduce_l2)},
+                      std::pair{"log_sum_exp", Reduction(ops::reduce_log_sum_exp)}),
+    [](const auto& test) { return test.param.first; });
+
+/// The gradient of a reduction of each row.
+std::vector<float> row_gradients(Reduction reduction, const Tensor& x) {
+  Graph graph;
+  Value* input = graph.input("x", x.type());
+  graph.mark_output(differentiate(graph, ops::reduce_sum(reduction(input, {1}, false)), {input})[0].dense);
+  const Tensor gradient = run_graph(graph, {x})[0];
+  return {gradient.data<float>(), gradient.data<float>() + gradient.num_elements()};
+}
+
+TEST(ExpandLike, SumsItsGradient) {
+  const BuildOp build = [](const std::vector<Value*>& v) {
+    return std::vector<Value*>{v[0]->graph().add("expand_like", {v[0], v[1]})->output()};
+  };
+  check_gradients({{{3, 1}}, {{2, 3, 4}, -1, 1, DType::kF64, false}}, build);
+}
+
+TEST(ReduceProd, ZerosHaveAGradient) {
+  const Tensor x = Tensor::from<float>({3, 3}, {2, 3, 4, 0, 3, 4, 0, 0, 4});
+  EXPECT_EQ(row_gradients(ops::reduce_prod, x), (std::vector<float>{12, 8, 6, 12, 0, 0, 0, 0, 0}));
+}
+
+TEST(ReduceL2, AtZeroTheGradientIsZero) {
+  EXPECT_EQ(row_gradients(ops::reduce_l2, Tensor::zeros(DType::kF32, {2, 2})), (std::vector<float>{0, 0, 0, 0}));
+}
 
 TEST(ReduceSum, OfManyElementsKeepsItsPrecision) {
   Graph graph;

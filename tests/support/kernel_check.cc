@@ -5,6 +5,7 @@
 
 #include "runtime/reorder_kernel.h"
 #include "support/op_check.h"
+#include "support/op_coverage.h"
 
 namespace thalweg::testing {
 namespace {
@@ -55,6 +56,7 @@ std::vector<Tensor> run_kernel(const Node& node, const std::string& candidate, c
                                const std::vector<Tensor>& inputs, int threads, uint64_t step) {
   const KernelRequest request{node, layouts, threads, std::vector<bool>(inputs.size(), false)};
   const std::unique_ptr<Kernel> kernel = make_kernel(request, candidate);
+  OpCoverage::instance().compared(node, candidate);
   std::vector<LaidOut> memory;
   std::vector<void*> in, out;
   for (size_t i = 0; i < inputs.size(); ++i) {

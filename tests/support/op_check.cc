@@ -6,6 +6,7 @@
 #include <cmath>
 #include <random>
 
+#include "support/op_coverage.h"
 #include "tensor/dtype.h"
 #include "thalweg/autodiff.h"
 #include "thalweg/ops.h"
@@ -88,6 +89,7 @@ void fill(CheckGraph& check, const std::vector<Operand>& operands, const BuildOp
   const std::vector<Value*> outputs = build(values);
   for (Value* output : outputs) check.graph.mark_output(output);
   check.num_outputs = outputs.size();
+  const size_t num_nodes = check.graph.nodes().size();
   const DType loss_type = dtype == DType::kF64 ? DType::kF64 : DType::kF32;
   Value* loss = weighted_sum(check.graph, outputs, loss_type);
   if (gradients && loss != nullptr) {
@@ -97,6 +99,7 @@ void fill(CheckGraph& check, const std::vector<Operand>& operands, const BuildOp
       targets.push_back(values[i]);
       check.differentiated.push_back(i);
     }
+    if (dtype == DType::kF64) OpCoverage::instance().differentiated(check.graph, num_nodes, targets);
     for (const Gradient& gradient : differentiate(check.graph, loss, targets)) {
       Value* dense = gradient.dense;
       const TensorType& type = gradient.parameter->type();
@@ -158,6 +161,7 @@ void check_fast_path(const std::vector<Operand>& operands, const BuildOp& build,
   auto copy = check.graph.clone();
   auto variables = std::make_shared<Variables>(*copy);
   const auto program = Program::compile(std::move(copy), variables, {});
+  OpCoverage::instance().compared(*program);
   const std::vector<Tensor> actual = Session(program).run(check.inputs);
   bool found = expect_kernel.empty();
   for (const Step& step : program->steps()) found |= step.kernel->name.find(expect_kernel) != std::string::npos;
