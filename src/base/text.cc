@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <array>
 #include <cstdio>
+#include <nlohmann/json.hpp>
 #include <numeric>
 #include <utility>
 
@@ -43,6 +44,12 @@ std::string join(const std::vector<std::string>& parts, const std::string& separ
     text += parts[i];
   }
   return text;
+}
+
+std::string printable(const std::string& text) {
+  constexpr size_t kMost = 200;
+  const std::string shown = text.size() > kMost ? text.substr(0, kMost) + "..." : text;
+  return nlohmann::json(shown).dump(-1, ' ', true, nlohmann::json::error_handler_t::replace);
 }
 
 std::string human_bytes(double bytes) {

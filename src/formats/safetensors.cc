@@ -1,9 +1,6 @@
 // Copyright The Thalweg Authors. SPDX-License-Identifier: Apache-2.0
 #include "thalweg/safetensors.h"
 
-#include <fcntl.h>
-#include <sys/mman.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -13,56 +10,14 @@
 #include <system_error>
 
 #include "base/atomic_file.h"
+#include "base/mapped_file.h"
 #include "base/text.h"
 #include "formats/safetensors_header.h"
 
 namespace thalweg {
 namespace {
 
-using formats::printable;
 using formats::SafetensorsEntry;
-
-std::string reason(int error_number) { return std::generic_category().message(error_number); }
-
-/// A file opened for reading and mapped copy-on-write.
-class MappedFile {
- public:
-  explicit MappedFile(const std::string& path) : descriptor_(::open(path.c_str(), O_RDONLY | O_CLOEXEC)) {
-    TW_REQUIRE(descriptor_ >= 0, "cannot open ", path, ": ", reason(errno));
-    try {
-      map(path);
-    } catch (...) {
-      ::close(descriptor_);
-      throw;
-    }
-  }
-  MappedFile(const MappedFile&) = delete;
-  MappedFile& operator=(const MappedFile&) = delete;
-  ~MappedFile() {
-    if (data_ != nullptr) ::munmap(data_, size_);
-    ::close(descriptor_);
-  }
-
-  int descriptor() const { return descriptor_; }
-  std::byte* data() const { return static_cast<std::byte*>(data_); }
-  size_t size() const { return size_; }
-
- private:
-  void map(const std::string& path) {
-    struct stat status {};
-    TW_REQUIRE(::fstat(descriptor_, &status) == 0, "cannot examine ", path, ": ", reason(errno));
-    TW_REQUIRE(S_ISREG(status.st_mode), path, " is not a file");
-    size_ = static_cast<size_t>(status.st_size);
-    if (size_ == 0) return;
-    void* memory = ::mmap(nullptr, size_, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_NORESERVE, descriptor_, 0);
-    TW_REQUIRE(memory != MAP_FAILED, "cannot map ", path, ": ", reason(errno));
-    data_ = memory;
-  }
-
-  int descriptor_;
-  void* data_ = nullptr;
-  size_t size_ = 0;
-};
 
 /// A byte other than 0 and 1 is no bool in C++.
 void require_bools(const SafetensorsEntry& entry, const std::byte* values, const std::string& path) {
@@ -144,7 +99,7 @@ void SafetensorsFile::read(const std::string& name, std::span<std::byte> into) c
   while (!rest.empty()) {
     const ssize_t count = ::pread(state_->file->descriptor(), rest.data(), rest.size(), offset);
     if (count < 0 && errno == EINTR) continue;
-    TW_REQUIRE(count >= 0, "cannot read ", path(), " at byte ", offset, ": ", reason(errno));
+    TW_REQUIRE(count >= 0, "cannot read ", path(), " at byte ", offset, ": ", std::generic_category().message(errno));
     TW_REQUIRE(count > 0, "safetensors file ", path(), " was cut short to ", offset, " bytes while it was being read");
     offset += count;
     rest = rest.subspan(static_cast<size_t>(count));

@@ -7,6 +7,7 @@
 #include <nlohmann/json.hpp>
 #include <set>
 
+#include "base/text.h"
 #include "formats/safetensors_json.h"
 
 namespace thalweg::formats {
@@ -111,12 +112,6 @@ void require_text(const std::string& text, const char* what, const std::string& 
 }
 
 }  // namespace
-
-std::string printable(const std::string& text) {
-  constexpr size_t kMost = 200;
-  const std::string shown = text.size() > kMost ? text.substr(0, kMost) + "..." : text;
-  return nlohmann::json(shown).dump(-1, ' ', true, nlohmann::json::error_handler_t::replace);
-}
 
 SafetensorsHeader parse_safetensors(std::span<const std::byte> file, const std::string& path) {
   TW_REQUIRE(file.size() >= kLengthBytes, "safetensors file ", path, " has only ", file.size(), " bytes");

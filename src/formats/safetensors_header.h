@@ -36,7 +36,4 @@ SafetensorsHeader parse_safetensors(std::span<const std::byte> file, const std::
 std::string safetensors_preamble(const std::vector<const NamedTensor*>& tensors,
                                  const std::map<std::string, std::string>& metadata, const std::string& path);
 
-/// The text in quotes for a message: not endless, and with whatever could upset a terminal escaped.
-std::string printable(const std::string& text);
-
 }  // namespace thalweg::formats

@@ -5,6 +5,7 @@
 #include <nlohmann/json.hpp>
 #include <set>
 
+#include "base/text.h"
 #include "formats/safetensors_header.h"
 
 namespace thalweg::formats {

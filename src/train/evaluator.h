@@ -1,8 +1,8 @@
 // Copyright The Thalweg Authors. SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include "runtime/program_cache.h"
 #include "thalweg/train.h"
-#include "train/program_cache.h"
 
 namespace thalweg {
 

@@ -3,8 +3,8 @@
 
 #include <shared_mutex>
 
+#include "runtime/program_cache.h"
 #include "thalweg/model.h"
-#include "train/program_cache.h"
 
 namespace thalweg {
 

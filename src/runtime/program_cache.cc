@@ -1,5 +1,5 @@
 // Copyright The Thalweg Authors. SPDX-License-Identifier: Apache-2.0
-#include "train/program_cache.h"
+#include "runtime/program_cache.h"
 
 #include <algorithm>
 

@@ -1,0 +1,47 @@
+// Copyright The Thalweg Authors. SPDX-License-Identifier: Apache-2.0
+#include "base/mapped_file.h"
+
+#include <fcntl.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <system_error>
+
+#include "thalweg/error.h"
+
+namespace thalweg {
+namespace {
+
+std::string reason(int error_number) { return std::generic_category().message(error_number); }
+
+}  // namespace
+
+MappedFile::MappedFile(const std::string& path) : descriptor_(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK)) {
+  TW_REQUIRE(descriptor_ >= 0, "cannot open ", path, ": ", reason(errno));
+  try {
+    map(path);
+  } catch (...) {
+    ::close(descriptor_);
+    throw;
+  }
+}
+
+MappedFile::~MappedFile() {
+  if (data_ != nullptr) ::munmap(data_, size_);
+  ::close(descriptor_);
+}
+
+void MappedFile::map(const std::string& path) {
+  struct stat status {};
+  TW_REQUIRE(::fstat(descriptor_, &status) == 0, "cannot examine ", path, ": ", reason(errno));
+  TW_REQUIRE(S_ISREG(status.st_mode), path, " is not a file");
+  size_ = static_cast<size_t>(status.st_size);
+  if (size_ == 0) return;
+  void* memory = ::mmap(nullptr, size_, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_NORESERVE, descriptor_, 0);
+  TW_REQUIRE(memory != MAP_FAILED, "cannot map ", path, ": ", reason(errno));
+  data_ = memory;
+}
+
+}  // namespace thalweg
