@@ -106,25 +106,11 @@ std::unique_ptr<Graph> network() {
   return graph;
 }
 
-/// The first `count` samples of another dataset.
-class First : public data::Dataset {
- public:
-  First(const data::Dataset& all, int64_t count) : all_(all), count_(std::min(count, all.size())) {}
-  int64_t size() const override { return count_; }
-  std::vector<TensorType> input_types() const override { return all_.input_types(); }
-  std::vector<TensorType> target_types() const override { return all_.target_types(); }
-  data::Batch fetch(std::span<const int64_t> indices) const override { return all_.fetch(indices); }
-
- private:
-  const data::Dataset& all_;
-  int64_t count_;
-};
-
 Trainer* g_trainer = nullptr;
 
 int run(Arguments& arguments) {
   const data::Mnist mnist = data::read_mnist(arguments.data);
-  const First train(mnist.train, arguments.limit);
+  const auto train = data::Subset::first(std::make_shared<data::TensorDataset>(mnist.train), arguments.limit);
   Model model(network());
   std::printf("%s%lld digits to learn from, %lld to test on\n", model.summary().c_str(),
               static_cast<long long>(train.size()), static_cast<long long>(mnist.test.size()));

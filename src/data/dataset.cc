@@ -1,13 +1,35 @@
 // Copyright The Thalweg Authors. SPDX-License-Identifier: Apache-2.0
+#include "thalweg/data/dataset.h"
+
 #include <cstring>
 
-#include "thalweg/data.h"
+#include "data/rows.h"
 
 namespace thalweg::data {
 
 int64_t Batch::size() const {
   if (!inputs.empty()) return inputs.front().shape()[0];
   return targets.empty() ? 0 : targets.front().shape()[0];
+}
+
+Batch Dataset::allocate(int64_t rows) const {
+  const auto make = [&](std::vector<TensorType> types, std::vector<Tensor>& tensors) {
+    for (TensorType& type : types) {
+      TW_REQUIRE(type.shape.rank() > 0, "the dataset gives a value without a batch dimension");
+      type.shape[0] = rows;
+      tensors.emplace_back(type);
+    }
+  };
+  Batch batch;
+  make(input_types(), batch.inputs);
+  make(target_types(), batch.targets);
+  return batch;
+}
+
+Batch Dataset::fetch(std::span<const int64_t> indices, const Draw& draw) const {
+  Batch batch = allocate(static_cast<int64_t>(indices.size()));
+  read(indices, draw, batch, 0);
+  return batch;
 }
 
 namespace {
@@ -21,17 +43,14 @@ std::vector<TensorType> batch_types(const std::vector<Tensor>& tensors) {
   return types;
 }
 
-Tensor gather_rows(const Tensor& source, std::span<const int64_t> indices) {
-  Shape shape = source.shape();
-  const int64_t rows = shape[0];
-  shape[0] = static_cast<int64_t>(indices.size());
-  Tensor result(source.dtype(), shape);
-  const size_t bytes = rows == 0 ? 0 : source.num_bytes() / static_cast<size_t>(rows);
-  for (size_t i = 0; i < indices.size(); ++i) {
-    std::memcpy(static_cast<char*>(result.raw()) + i * bytes,
-                static_cast<const char*>(source.raw()) + static_cast<size_t>(indices[i]) * bytes, bytes);
+void copy_rows(const Tensor& source, std::span<const int64_t> indices, const Tensor& target, int64_t row) {
+  const size_t bytes = row_bytes(source.type());
+  auto* out = static_cast<char*>(target.raw()) + static_cast<size_t>(row) * bytes;
+  const auto* in = static_cast<const char*>(source.raw());
+  for (const int64_t index : indices) {
+    std::memcpy(out, in + static_cast<size_t>(index) * bytes, bytes);
+    out += bytes;
   }
-  return result;
 }
 
 }  // namespace
@@ -55,14 +74,13 @@ TensorDataset::TensorDataset(std::vector<Tensor> inputs, std::vector<Tensor> tar
 std::vector<TensorType> TensorDataset::input_types() const { return batch_types(inputs_); }
 std::vector<TensorType> TensorDataset::target_types() const { return batch_types(targets_); }
 
-Batch TensorDataset::fetch(std::span<const int64_t> indices) const {
+void TensorDataset::read(std::span<const int64_t> indices, const Draw& /*draw*/, const Batch& batch,
+                         int64_t row) const {
   for (const int64_t index : indices) {
     TW_REQUIRE(index >= 0 && index < size_, "dataset of ", size_, " samples has no sample ", index);
   }
-  Batch batch;
-  for (const Tensor& tensor : inputs_) batch.inputs.push_back(gather_rows(tensor, indices));
-  for (const Tensor& tensor : targets_) batch.targets.push_back(gather_rows(tensor, indices));
-  return batch;
+  for (size_t i = 0; i < inputs_.size(); ++i) copy_rows(inputs_[i], indices, batch.inputs[i], row);
+  for (size_t i = 0; i < targets_.size(); ++i) copy_rows(targets_[i], indices, batch.targets[i], row);
 }
 
 }  // namespace thalweg::data

@@ -1,12 +1,12 @@
 // Copyright The Thalweg Authors. SPDX-License-Identifier: Apache-2.0
+#include "thalweg/data/idx.h"
+
 #include <algorithm>
 #include <array>
 #include <bit>
 #include <cstring>
 #include <filesystem>
 #include <fstream>
-
-#include "thalweg/data.h"
 
 namespace thalweg::data {
 namespace {

@@ -1,65 +1,230 @@
 // Copyright The Thalweg Authors. SPDX-License-Identifier: Apache-2.0
-#include "data/loader.h"
+#include "thalweg/data/loader.h"
 
 #include <algorithm>
-#include <chrono>
+#include <condition_variable>
+#include <cstring>
+#include <deque>
+#include <exception>
+#include <mutex>
+#include <thread>
+
+#include "base/threads.h"
+#include "data/batch_pool.h"
+#include "data/rows.h"
 
 namespace thalweg::data {
+namespace {
 
-Loader::Loader(const Dataset& dataset, const BatchSampler& sampler, int depth, int64_t max_batches)
-    : dataset_(dataset), sampler_(sampler), depth_(static_cast<size_t>(std::max(depth, 1))), remaining_(max_batches) {
-  thread_ = std::thread([this] { work(); });
+constexpr size_t kReasonsKept = 10;
+
+/// A batch while it is being read. Threads take its tasks in order; each covers `grain` samples.
+struct Slot {
+  LoadedBatch loaded;
+  std::vector<int64_t> indices;
+  size_t grain = 1;
+  size_t next_task = 0;
+  size_t tasks_done = 0;
+  /// What reading a sample threw, by row.
+  std::vector<std::pair<int64_t, std::exception_ptr>> failures;
+
+  size_t num_tasks() const { return (indices.size() + grain - 1) / grain; }
+  bool claimed() const { return next_task == num_tasks(); }
+  bool complete() const { return tasks_done == num_tasks(); }
+};
+
+std::string text_of(const std::exception_ptr& failure) {
+  try {
+    std::rethrow_exception(failure);
+  } catch (const std::exception& error) {
+    return error.what();
+  }
 }
 
-Loader::~Loader() {
+/// Closes the gaps that rows which could not be read leave. `bad` is in ascending order.
+Tensor without_rows(const Tensor& tensor, const std::vector<int64_t>& bad) {
+  int64_t kept = bad.front();
+  for (size_t i = 0; i < bad.size(); ++i) {
+    const int64_t begin = bad[i] + 1;
+    const int64_t end = i + 1 < bad.size() ? bad[i + 1] : tensor.shape()[0];
+    std::memmove(row_of(tensor, kept), row_of(tensor, begin),
+                 static_cast<size_t>(end - begin) * row_bytes(tensor.type()));
+    kept += end - begin;
+  }
+  return tensor.rows(0, kept);
+}
+
+}  // namespace
+
+class Loader::Impl {
+ public:
+  Impl(const Dataset& dataset, const BatchSampler& sampler, const LoaderOptions& options);
+  ~Impl();
+  bool next(LoadedBatch& result);
+  SkippedSamples skipped() const;
+
+ private:
+  void work();
+  void open_slot();
+  std::shared_ptr<Slot> claim(std::unique_lock<std::mutex>& lock, size_t& task);
+  void read_task(Slot& slot, size_t task);
+  void leave_out_bad(Slot& slot);
+
+  const Dataset& dataset_;
+  BatchSampler sampler_;
+  const LoaderOptions options_;
+  const size_t depth_;
+  std::shared_ptr<BatchPool> pool_;
+
+  mutable std::mutex mutex_;
+  std::condition_variable completed_, wanted_;
+  /// In the sampler's order; at most depth_. Slots are shared with the threads that read them.
+  std::deque<std::shared_ptr<Slot>> slots_;
+  int64_t remaining_;
+  bool stop_ = false;
+  SkippedSamples skipped_;
+  std::vector<std::thread> threads_;
+};
+
+Loader::Impl::Impl(const Dataset& dataset, const BatchSampler& sampler, const LoaderOptions& options)
+    : dataset_(dataset),
+      sampler_(sampler),
+      options_(options),
+      depth_(static_cast<size_t>(std::max(options.depth, 1))),
+      pool_(std::make_shared<BatchPool>(dataset, sampler.options().batch_size, depth_ + 1)),
+      remaining_(options.max_batches) {
+  const int automatic = dataset.is_costly() ? available_processors() : 1;
+  const int count = options.threads > 0 ? options.threads : automatic;
+  for (int i = 0; i < count; ++i) threads_.emplace_back([this] { work(); });
+}
+
+Loader::Impl::~Impl() {
   {
     const std::lock_guard<std::mutex> lock(mutex_);
     stop_ = true;
   }
-  emptied_.notify_all();
-  thread_.join();
+  wanted_.notify_all();
+  for (std::thread& thread : threads_) thread.join();
 }
 
-Loader::Item Loader::fetch_one() {
-  Item item;
+void Loader::Impl::open_slot() {
+  auto slot = std::make_shared<Slot>();
+  slot->loaded.position = sampler_.position();
+  const std::span<const int64_t> indices = sampler_.next();
+  slot->indices.assign(indices.begin(), indices.end());
+  slot->loaded.last_of_epoch = sampler_.position().epoch != slot->loaded.position.epoch;
+  slot->grain = dataset_.is_costly() ? 1 : slot->indices.size();
+  if (remaining_ > 0) --remaining_;
+  slots_.push_back(slot);
   try {
-    item.loaded.position = sampler_.position();
-    item.loaded.batch = dataset_.fetch(sampler_.next());
-    item.loaded.last_of_epoch = sampler_.position().epoch != item.loaded.position.epoch;
-  } catch (...) {
-    item.failure = std::current_exception();
+    slot->loaded.batch = pool_->take(static_cast<int64_t>(slot->indices.size()));
+  } catch (...) {  // out of memory, or types that make no batch: the consumer gets to know
+    slot->failures.emplace_back(0, std::current_exception());
+    slot->next_task = slot->tasks_done = slot->num_tasks();
+    remaining_ = 0;
+    completed_.notify_all();
   }
-  return item;
 }
 
-void Loader::work() {
-  bool failed = false;
-  while (!failed && remaining_ != 0) {
-    Item item = fetch_one();
-    if (remaining_ > 0) --remaining_;
-    failed = item.failure != nullptr;
-    std::unique_lock<std::mutex> lock(mutex_);
-    emptied_.wait(lock, [&] { return stop_ || queue_.size() < depth_; });
-    if (stop_) return;
-    queue_.push_back(std::move(item));
-    filled_.notify_one();
+/// Waits for a task; null when the loader ends.
+std::shared_ptr<Slot> Loader::Impl::claim(std::unique_lock<std::mutex>& lock, size_t& task) {
+  const auto unclaimed = [](const std::shared_ptr<Slot>& slot) { return !slot->claimed(); };
+  while (!stop_) {
+    const auto found = std::find_if(slots_.begin(), slots_.end(), unclaimed);
+    if (found != slots_.end()) {
+      task = (*found)->next_task++;
+      return *found;
+    }
+    if (remaining_ == 0) return nullptr;
+    if (slots_.size() < depth_) {
+      open_slot();
+    } else {
+      wanted_.wait(lock);
+    }
   }
-  const std::lock_guard<std::mutex> lock(mutex_);
-  finished_ = true;
-  filled_.notify_one();
+  return nullptr;
 }
 
-bool Loader::next(LoadedBatch& result) {
-  const auto begin = std::chrono::steady_clock::now();
+void Loader::Impl::read_task(Slot& slot, size_t task) {
+  const size_t begin = task * slot.grain;
+  const std::span<const int64_t> indices(slot.indices.data() + begin,
+                                         std::min(slot.grain, slot.indices.size() - begin));
+  const Draw draw{sampler_.options().seed, slot.loaded.position.epoch};
+  const auto read = [&](size_t first, size_t count) {
+    try {
+      dataset_.read(indices.subspan(first, count), draw, slot.loaded.batch, static_cast<int64_t>(begin + first));
+      return true;
+    } catch (...) {
+      if (count > 1 && options_.bad == BadSample::kSkip) return false;
+      const std::lock_guard<std::mutex> lock(mutex_);
+      slot.failures.emplace_back(static_cast<int64_t>(begin + first), std::current_exception());
+      return true;
+    }
+  };
+  if (read(0, indices.size())) return;
+  for (size_t i = 0; i < indices.size(); ++i) read(i, 1);  // one by one, to know which are bad
+}
+
+void Loader::Impl::leave_out_bad(Slot& slot) {
+  if (slot.failures.empty()) return;
+  std::sort(slot.failures.begin(), slot.failures.end(), [](const auto& a, const auto& b) { return a.first < b.first; });
+  if (options_.bad == BadSample::kFail || slot.failures.size() == slot.indices.size()) return;
+  std::vector<int64_t> bad;
+  for (const auto& [row, failure] : slot.failures) {
+    bad.push_back(row);
+    if (skipped_.reasons.size() < kReasonsKept) skipped_.reasons.push_back(text_of(failure));
+  }
+  skipped_.count += static_cast<int64_t>(bad.size());
+  for (Tensor& tensor : slot.loaded.batch.inputs) tensor = without_rows(tensor, bad);
+  for (Tensor& tensor : slot.loaded.batch.targets) tensor = without_rows(tensor, bad);
+  slot.failures.clear();
+}
+
+void Loader::Impl::work() {
   std::unique_lock<std::mutex> lock(mutex_);
-  filled_.wait(lock, [&] { return finished_ || !queue_.empty(); });
-  if (queue_.empty()) return false;
-  if (queue_.front().failure != nullptr) std::rethrow_exception(queue_.front().failure);
-  result = std::move(queue_.front().loaded);
-  queue_.pop_front();
-  emptied_.notify_one();
+  size_t task = 0;
+  while (const std::shared_ptr<Slot> slot = claim(lock, task)) {
+    lock.unlock();
+    read_task(*slot, task);
+    lock.lock();
+    if (++slot->tasks_done < slot->num_tasks()) continue;
+    if (slot == slots_.front()) completed_.notify_all();
+  }
+}
+
+bool Loader::Impl::next(LoadedBatch& result) {
+  const auto begin = std::chrono::steady_clock::now();
+  result.batch = {};  // gives its memory back before the next one is asked for
+  std::unique_lock<std::mutex> lock(mutex_);
+  const auto ready = [&] { return slots_.empty() ? remaining_ == 0 : slots_.front()->complete(); };
+  if (!completed_.wait_for(lock, options_.patience, ready)) {
+    const SamplerPosition at = slots_.empty() ? sampler_.position() : slots_.front()->loaded.position;
+    raise("no batch within ", options_.patience.count(), " s: reading epoch ", at.epoch, ", batch ", at.batch,
+          " has not ended");
+  }
+  if (slots_.empty()) return false;
+  Slot& slot = *slots_.front();
+  leave_out_bad(slot);
+  if (!slot.failures.empty()) {
+    remaining_ = 0;
+    std::rethrow_exception(slot.failures.front().second);
+  }
+  result = std::move(slot.loaded);
+  slots_.pop_front();
+  wanted_.notify_all();
   result.wait_seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
   return true;
 }
+
+SkippedSamples Loader::Impl::skipped() const {
+  const std::lock_guard<std::mutex> lock(mutex_);
+  return skipped_;
+}
+
+Loader::Loader(const Dataset& dataset, const BatchSampler& sampler, const LoaderOptions& options)
+    : impl_(std::make_unique<Impl>(dataset, sampler, options)) {}
+Loader::~Loader() = default;
+bool Loader::next(LoadedBatch& result) { return impl_->next(result); }
+SkippedSamples Loader::skipped() const { return impl_->skipped(); }
 
 }  // namespace thalweg::data

@@ -1,40 +1,38 @@
 // Copyright The Thalweg Authors. SPDX-License-Identifier: Apache-2.0
+#include "thalweg/data/sampler.h"
+
 #include <algorithm>
 #include <numeric>
 
-#include "thalweg/data.h"
+#include "data/random.h"
+#include "thalweg/error.h"
 
 namespace thalweg::data {
 namespace {
 
-/// SplitMix64. std::shuffle and the standard distributions differ between libraries; an order that a checkpoint refers
-/// to must not.
-class Random {
- public:
-  explicit Random(uint64_t seed) : state_(seed) {}
-  uint64_t next() {
-    uint64_t z = (state_ += 0x9E3779B97F4A7C15ULL);
-    z = (z ^ (z >> 30U)) * 0xBF58476D1CE4E5B9ULL;
-    z = (z ^ (z >> 27U)) * 0x94D049BB133111EBULL;
-    return z ^ (z >> 31U);
-  }
-  /// Below `bound`, without bias.
-  uint64_t below(uint64_t bound) {
-    const uint64_t limit = UINT64_MAX - UINT64_MAX % bound;
-    uint64_t value = next();
-    while (value >= limit) value = next();
-    return value % bound;
-  }
+void shuffle_all(std::vector<int64_t>& order, Random& random) {
+  for (size_t i = order.size(); i > 1; --i) std::swap(order[i - 1], order[random.below(i)]);
+}
 
- private:
-  uint64_t state_;
-};
+/// A window slides over the order; a random one of its samples is handed out and the next sample takes its place.
+void shuffle_window(std::vector<int64_t>& order, size_t window, Random& random) {
+  std::vector<int64_t> held(order.begin(), order.begin() + static_cast<ptrdiff_t>(window));
+  for (size_t i = 0; i + window < order.size(); ++i) {
+    const size_t chosen = random.below(window);
+    const int64_t following = order[i + window];
+    order[i] = held[chosen];
+    held[chosen] = following;
+  }
+  shuffle_all(held, random);
+  std::copy(held.begin(), held.end(), order.end() - static_cast<ptrdiff_t>(window));
+}
 
 }  // namespace
 
 BatchSampler::BatchSampler(int64_t size, const SamplerOptions& options) : size_(size), options_(options) {
   TW_REQUIRE(size > 0, "there are no samples to train on");
   TW_REQUIRE(options.batch_size > 0, "batch size must be positive, got ", options.batch_size);
+  TW_REQUIRE(options.shuffle_window >= 0, "the shuffle window must not be negative, got ", options.shuffle_window);
   TW_REQUIRE(batches_per_epoch() > 0, "a dataset of ", size, " samples has no full batch of ", options.batch_size,
              ": use a smaller batch or keep the last one");
 }
@@ -57,8 +55,12 @@ void BatchSampler::arrange() {
   std::iota(order_.begin(), order_.end(), int64_t{0});
   arranged_epoch_ = position_.epoch;
   if (!options_.shuffle) return;
-  Random random(Random(options_.seed).next() + static_cast<uint64_t>(position_.epoch) * 0xD1B54A32D192ED03ULL);
-  for (size_t i = order_.size(); i > 1; --i) std::swap(order_[i - 1], order_[random.below(i)]);
+  Random random(options_.seed, static_cast<uint64_t>(position_.epoch));
+  if (options_.shuffle_window > 0 && options_.shuffle_window < size_) {
+    shuffle_window(order_, static_cast<size_t>(options_.shuffle_window), random);
+  } else {
+    shuffle_all(order_, random);
+  }
 }
 
 std::span<const int64_t> BatchSampler::next() {

@@ -1,8 +1,6 @@
 // Copyright The Thalweg Authors. SPDX-License-Identifier: Apache-2.0
 #include "train/evaluator.h"
 
-#include "data/loader.h"
-
 namespace thalweg {
 namespace {
 
@@ -46,7 +44,7 @@ double Evaluator::loss_of(const std::vector<Tensor>& outputs, const std::vector<
 Scores Evaluator::run(const data::Dataset& data, int64_t batch_size, int prefetch,
                       const std::vector<std::shared_ptr<metrics::Metric>>& metrics, const std::atomic<bool>& stop) {
   const data::BatchSampler sampler(data.size(), {.batch_size = batch_size, .shuffle = false});
-  data::Loader loader(data, sampler, prefetch, sampler.batches_per_epoch());
+  data::Loader loader(data, sampler, {.depth = prefetch, .max_batches = sampler.batches_per_epoch()});
   TW_REQUIRE(metrics.empty() || !data.target_types().empty(), "metrics need targets, and the data has none");
   for (const auto& metric : metrics) metric->reset();
   double loss_sum = 0;

@@ -34,20 +34,6 @@ bool higher_is_better(const TrainOptions& options, const std::string& score) {
   return false;
 }
 
-data::Batch empty_batch(const data::Dataset& dataset, int64_t rows) {
-  const auto make = [&](std::vector<TensorType> types, std::vector<Tensor>& tensors) {
-    for (TensorType& type : types) {
-      TW_REQUIRE(type.shape.rank() > 0, "the dataset gives a value without a batch dimension");
-      type.shape[0] = rows;
-      tensors.emplace_back(type);
-    }
-  };
-  data::Batch batch;
-  make(dataset.input_types(), batch.inputs);
-  make(dataset.target_types(), batch.targets);
-  return batch;
-}
-
 }  // namespace
 
 void Loss::require_one_each(const Values& outputs, const Values& targets) {
@@ -95,7 +81,7 @@ data::BatchSampler Trainer::Impl::start(const data::Dataset& train, const data::
   sampler.seek(position);
   // For full batches first, also if a resumed run starts with a smaller one: the first program decides how weights lie
   // in memory, and with that the last bits of every sum.
-  step.prepare(empty_batch(train, std::min(options.batch_size, train.size())));
+  step.prepare(train.allocate(std::min(options.batch_size, train.size())));
   if (pending_optimizer) {
     const std::unique_lock<std::shared_mutex> lock(model.impl().weights_mutex);
     write_optimizer(optimizer, *model.impl().variables, *pending_optimizer);
@@ -116,7 +102,7 @@ void Trainer::Impl::fit(const data::Dataset& train, const data::Dataset* validat
   const data::BatchSampler sampler = start(train, validation);
   tell([&](Callback& callback) { callback.on_start(state); });
   if (!end(state.progress)) {
-    data::Loader loader(train, sampler, options.prefetch);
+    data::Loader loader(train, sampler, {.depth = options.prefetch});
     while (!advance(loader, validation)) {
     }
   }

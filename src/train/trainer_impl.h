@@ -3,7 +3,6 @@
 
 #include <nlohmann/json_fwd.hpp>
 
-#include "data/loader.h"
 #include "thalweg/safetensors.h"
 #include "thalweg/train.h"
 #include "train/checkpoint.h"

@@ -1,10 +1,14 @@
 // Copyright The Thalweg Authors. SPDX-License-Identifier: Apache-2.0
-#include "data/loader.h"
+#include "thalweg/data/loader.h"
 
 #include <gtest/gtest.h>
 
 #include <atomic>
 #include <chrono>
+#include <set>
+#include <thread>
+
+#include "support/error_text.h"
 
 namespace thalweg::data {
 namespace {
@@ -16,14 +20,15 @@ class Numbers : public Dataset {
   int64_t size() const override { return size_; }
   std::vector<TensorType> input_types() const override { return {{DType::kI64, {kFree}}}; }
   std::vector<TensorType> target_types() const override { return {}; }
-  Batch fetch(std::span<const int64_t> indices) const override {
+  void read(std::span<const int64_t> indices, const Draw& draw, const Batch& batch, int64_t row) const override {
     ++calls;
-    for (const int64_t index : indices) TW_REQUIRE(index != bad_, "sample ", index, " is broken");
-    Batch batch;
-    batch.inputs.push_back(
-        Tensor::from<int64_t>({static_cast<int64_t>(indices.size())}, {indices.begin(), indices.end()}));
-    return batch;
+    for (const int64_t index : indices) {
+      TW_REQUIRE(index != bad_, "sample ", index, " is broken");
+      batch.inputs[0].data<int64_t>()[row++] = index + 1000000 * draw.epoch;
+    }
   }
+  bool is_costly() const override { return costly; }
+  bool costly = false;
   mutable std::atomic<int> calls{0};
 
  private:
@@ -32,13 +37,13 @@ class Numbers : public Dataset {
 
 TEST(Loader, KeepsTheOrderAndMarksEpochs) {
   const Numbers dataset(10);
-  Loader loader(dataset, BatchSampler(10, {.batch_size = 4, .shuffle = false}), 2, 6);
+  Loader loader(dataset, BatchSampler(10, {.batch_size = 4, .shuffle = false}), {.max_batches = 6});
   LoadedBatch loaded;
   for (int64_t i = 0; i < 6; ++i) {
     ASSERT_TRUE(loader.next(loaded));
     EXPECT_EQ(loaded.position, (SamplerPosition{i / 3, i % 3}));
     EXPECT_EQ(loaded.last_of_epoch, i % 3 == 2);
-    EXPECT_EQ(loaded.batch.inputs[0].data<int64_t>()[0], i % 3 * 4);
+    EXPECT_EQ(loaded.batch.inputs[0].data<int64_t>()[0], i % 3 * 4 + i / 3 * 1000000);
     EXPECT_EQ(loaded.batch.size(), i % 3 == 2 ? 2 : 4);
   }
   EXPECT_FALSE(loader.next(loaded));
@@ -47,12 +52,11 @@ TEST(Loader, KeepsTheOrderAndMarksEpochs) {
 
 TEST(Loader, FetchesAheadButNoMoreThanTheQueueHolds) {
   const Numbers dataset(1000);
-  Loader loader(dataset, BatchSampler(1000, {.batch_size = 1}), 3);
+  Loader loader(dataset, BatchSampler(1000, {.batch_size = 1}), {.depth = 3});
   const auto deadline = std::chrono::steady_clock::now() + std::chrono::seconds(20);
-  // Three in the queue and one in hand.
-  while (dataset.calls < 4 && std::chrono::steady_clock::now() < deadline) std::this_thread::yield();
+  while (dataset.calls < 3 && std::chrono::steady_clock::now() < deadline) std::this_thread::yield();
   std::this_thread::sleep_for(std::chrono::milliseconds(50));
-  EXPECT_EQ(dataset.calls, 4);
+  EXPECT_EQ(dataset.calls, 3);
   LoadedBatch loaded;
   ASSERT_TRUE(loader.next(loaded));
   EXPECT_LT(loaded.wait_seconds, 10.0);
@@ -60,7 +64,7 @@ TEST(Loader, FetchesAheadButNoMoreThanTheQueueHolds) {
 
 TEST(Loader, AnErrorComesOutAtItsBatch) {
   const Numbers dataset(10, 5);
-  Loader loader(dataset, BatchSampler(10, {.batch_size = 2, .shuffle = false}), 4);
+  Loader loader(dataset, BatchSampler(10, {.batch_size = 2, .shuffle = false}), {.depth = 4});
   LoadedBatch loaded;
   ASSERT_TRUE(loader.next(loaded));
   ASSERT_TRUE(loader.next(loaded));
@@ -71,10 +75,96 @@ TEST(Loader, AnErrorComesOutAtItsBatch) {
 TEST(Loader, StopsCleanlyWhenLeftEarly) {
   const Numbers dataset(100000);
   for (int i = 0; i < 50; ++i) {
-    Loader loader(dataset, BatchSampler(100000, {.batch_size = 1, .shuffle = false}), 1 + i % 3);
+    Loader loader(dataset, BatchSampler(100000, {.batch_size = 1, .shuffle = false}), {.depth = 1 + i % 3});
     LoadedBatch loaded;
     for (int k = 0; k < i % 4; ++k) ASSERT_TRUE(loader.next(loaded));
   }
+}
+
+/// Every number that comes out in `batches` batches, with the sizes of the batches between them.
+std::vector<int64_t> all_of(const Dataset& dataset, const SamplerOptions& order, LoaderOptions options, int batches) {
+  Loader loader(dataset, BatchSampler(dataset.size(), order), options);
+  std::vector<int64_t> result;
+  LoadedBatch loaded;
+  for (int i = 0; i < batches; ++i) {
+    EXPECT_TRUE(loader.next(loaded));
+    const int64_t* values = loaded.batch.inputs[0].data<int64_t>();
+    result.insert(result.end(), values, values + loaded.batch.size());
+    result.push_back(-loaded.batch.size());
+  }
+  return result;
+}
+
+TEST(Loader, WhatComesOutDoesNotDependOnThreads) {
+  for (const bool costly : {false, true}) {
+    Numbers dataset(103);
+    dataset.costly = costly;
+    const SamplerOptions order{.batch_size = 8, .seed = 5};
+    const std::vector<int64_t> one = all_of(dataset, order, {.depth = 1, .threads = 1}, 40);
+    EXPECT_EQ(all_of(dataset, order, {.depth = 3, .threads = 4}, 40), one);
+    EXPECT_EQ(all_of(dataset, order, {.depth = 9, .threads = 2}, 40), one);
+  }
+}
+
+TEST(Loader, BadSamplesAreLeftOutAndCounted) {
+  for (const bool costly : {false, true}) {
+    Numbers dataset(10, 5);
+    dataset.costly = costly;
+    Loader loader(dataset, BatchSampler(10, {.batch_size = 4, .shuffle = false}),
+                  {.threads = 3, .max_batches = 6, .bad = BadSample::kSkip});
+    LoadedBatch loaded;
+    std::vector<int64_t> sizes;
+    while (loader.next(loaded)) {
+      sizes.push_back(loaded.batch.size());
+      if (sizes.size() == 2) {
+        EXPECT_EQ(loaded.batch.inputs[0].data<int64_t>()[1], 6) << "the rows after it move up";
+      }
+    }
+    EXPECT_EQ(sizes, (std::vector<int64_t>{4, 3, 2, 4, 3, 2}));
+    EXPECT_EQ(loader.skipped().count, 2);
+    EXPECT_EQ(loader.skipped().reasons.at(0), "sample 5 is broken");
+  }
+}
+
+TEST(Loader, ABatchOfBadSamplesOnlyFails) {
+  const Numbers dataset(4, 2);
+  Loader loader(dataset, BatchSampler(4, {.batch_size = 1, .shuffle = false}), {.bad = BadSample::kSkip});
+  LoadedBatch loaded;
+  ASSERT_TRUE(loader.next(loaded));
+  ASSERT_TRUE(loader.next(loaded));
+  EXPECT_THROW(loader.next(loaded), Error);
+}
+
+TEST(Loader, UsesTheMemoryOfABatchAgainOnceItIsFree) {
+  const Numbers dataset(1000);
+  Loader loader(dataset, BatchSampler(1000, {.batch_size = 10, .shuffle = false}), {.depth = 2});
+  std::set<const void*> places;
+  LoadedBatch kept;
+  ASSERT_TRUE(loader.next(kept));
+  LoadedBatch loaded;
+  for (int i = 0; i < 50; ++i) {
+    ASSERT_TRUE(loader.next(loaded));
+    places.insert(loaded.batch.inputs[0].raw());
+  }
+  EXPECT_LE(places.size(), 4U);
+  EXPECT_EQ(places.count(kept.batch.inputs[0].raw()), 0U) << "somebody still reads this one";
+  EXPECT_EQ(kept.batch.inputs[0].data<int64_t>()[9], 9);
+}
+
+TEST(Loader, WaitsNoLongerThanItWasTold) {
+  class Stuck : public Numbers {
+   public:
+    Stuck() : Numbers(4) {}
+    void read(std::span<const int64_t> /*indices*/, const Draw& /*draw*/, const Batch& /*batch*/,
+              int64_t /*row*/) const override {
+      std::this_thread::sleep_for(std::chrono::seconds(2));
+    }
+  };
+  const Stuck dataset;
+  Loader loader(dataset, BatchSampler(4, {.batch_size = 2}), {.patience = std::chrono::seconds(1)});
+  LoadedBatch loaded;
+  EXPECT_EQ(testing::error_text([&] { loader.next(loaded); }),
+            "no batch within 1 s: reading epoch 0, batch 0 has not ended");
 }
 
 }  // namespace

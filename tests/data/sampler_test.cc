@@ -96,5 +96,17 @@ TEST(TensorDataset, RejectsWhatDoesNotFit) {
   EXPECT_THROW(dataset.fetch(outside), Error);
 }
 
+TEST(BatchSampler, AWindowKeepsSamplesNearTheirPlace) {
+  BatchSampler sampler(1000, {.batch_size = 1000, .seed = 5, .shuffle_window = 20});
+  const std::vector<int64_t> first = take(sampler, 1);
+  const std::vector<int64_t> second = take(sampler, 1);
+  EXPECT_NE(first, second);
+  std::vector<int64_t> all(1000);
+  std::iota(all.begin(), all.end(), int64_t{0});
+  EXPECT_THAT(first, ::testing::UnorderedElementsAreArray(all));
+  for (int64_t i = 0; i < 1000; ++i) EXPECT_LT(first[static_cast<size_t>(i)] - i, 20);
+  EXPECT_GT(std::count_if(all.begin(), all.end(), [&](int64_t i) { return first[static_cast<size_t>(i)] != i; }), 900);
+}
+
 }  // namespace
 }  // namespace thalweg::data

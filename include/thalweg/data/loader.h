@@ -1,0 +1,69 @@
+// Copyright The Thalweg Authors. SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <chrono>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "thalweg/data/dataset.h"
+#include "thalweg/data/sampler.h"
+
+namespace thalweg::data {
+
+/// What to do with a sample that cannot be read.
+enum class BadSample {
+  kFail,  ///< the error comes out of Loader::next at the batch it concerns
+  kSkip   ///< the sample is left out, its batch is smaller by it, and it is counted; a batch of bad samples only fails
+};
+
+struct LoaderOptions {
+  /// Batches read ahead of their use.
+  int depth = 2;
+  /// 0: as many as there are processors if samples are costly to read (Dataset::is_costly), otherwise 1.
+  int threads = 0;
+  /// The loader ends after so many; never if negative.
+  int64_t max_batches = -1;
+  BadSample bad = BadSample::kFail;
+  /// How long `next` waits for a batch before it fails.
+  std::chrono::seconds patience{600};
+};
+
+struct LoadedBatch {
+  /// Its memory is used again for a later batch once no copy of these tensors is left.
+  Batch batch;
+  /// Where this batch stands; `last_of_epoch` if the next one belongs to another epoch.
+  SamplerPosition position;
+  bool last_of_epoch = false;
+  /// Time the caller had to wait for it.
+  double wait_seconds = 0;
+};
+
+/// Samples that were left out.
+struct SkippedSamples {
+  int64_t count = 0;
+  /// Why, of the first few.
+  std::vector<std::string> reasons;
+};
+
+/// Reads batches ahead of their use on threads of its own, and hands them out in the sampler's order. What comes out
+/// depends on dataset and sampler only, not on the number of threads. The dataset must outlive the loader.
+class Loader {
+ public:
+  Loader(const Dataset& dataset, const BatchSampler& sampler, const LoaderOptions& options = {});
+  ~Loader();
+  Loader(const Loader&) = delete;
+  Loader& operator=(const Loader&) = delete;
+
+  /// False after `max_batches`. Whatever the dataset throws comes out at the batch it concerns, and at every later
+  /// call.
+  bool next(LoadedBatch& result);
+  /// Of the batches handed out so far.
+  SkippedSamples skipped() const;
+
+ private:
+  class Impl;
+  std::unique_ptr<Impl> impl_;
+};
+
+}  // namespace thalweg::data

@@ -1,0 +1,58 @@
+// Copyright The Thalweg Authors. SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <vector>
+
+namespace thalweg::data {
+
+/// What to do with the samples at the end of an epoch that do not fill a batch.
+enum class LastBatch {
+  kKeep,  ///< a smaller batch
+  kDrop   ///< left out; another order in the next epoch leaves out others
+};
+
+struct SamplerOptions {
+  int64_t batch_size = 32;
+  bool shuffle = true;
+  uint64_t seed = 0;
+  LastBatch last_batch = LastBatch::kKeep;
+  /// 0: an epoch's order is any. Otherwise a sample moves up by less than this many places (and down by any number, but
+  /// rarely by more): each comes at random from a window that slides over the samples in their own order. Keeps reads
+  /// of large files close together.
+  int64_t shuffle_window = 0;
+};
+
+/// Batches already handed out; enough to go on from there.
+struct SamplerPosition {
+  int64_t epoch = 0;
+  int64_t batch = 0;
+  bool operator==(const SamplerPosition&) const = default;
+};
+
+/// Cuts the sample numbers [0, size) into batches, epoch after epoch without end. The order of an epoch depends on the
+/// seed and the epoch's number alone, the same on every machine.
+class BatchSampler {
+ public:
+  BatchSampler(int64_t size, const SamplerOptions& options);
+
+  /// The next batch of sample numbers, valid until the next call.
+  std::span<const int64_t> next();
+  /// Of the batch that `next` will return.
+  SamplerPosition position() const { return position_; }
+  void seek(SamplerPosition position);
+  int64_t batches_per_epoch() const;
+  const SamplerOptions& options() const { return options_; }
+
+ private:
+  void arrange();
+
+  int64_t size_;
+  SamplerOptions options_;
+  SamplerPosition position_;
+  int64_t arranged_epoch_ = -1;
+  std::vector<int64_t> order_;
+};
+
+}  // namespace thalweg::data
