@@ -11,6 +11,9 @@ target_compile_features(thalweg PUBLIC cxx_std_20)
 target_include_directories(thalweg PUBLIC "$<BUILD_INTERFACE:${PROJECT_SOURCE_DIR}/include>"
                                           "$<INSTALL_INTERFACE:${CMAKE_INSTALL_INCLUDEDIR}>")
 target_link_libraries(thalweg PRIVATE "$<BUILD_INTERFACE:thalweg_private>")
+if(THALWEG_SANITIZE MATCHES "thread")
+  target_sources(thalweg PRIVATE "${PROJECT_SOURCE_DIR}/tests/tools/openmp_tsan.cc")
+endif()
 set_target_properties(
   thalweg
   PROPERTIES VERSION "${PROJECT_VERSION}"

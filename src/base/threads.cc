@@ -1,12 +1,15 @@
 // Copyright The Thalweg Authors. SPDX-License-Identifier: Apache-2.0
 #include "base/threads.h"
 
+#include <omp.h>
 #include <sched.h>
 
 #include <algorithm>
 #include <cmath>
 #include <fstream>
 #include <string>
+
+#include "thalweg/error.h"
 
 namespace thalweg {
 namespace {
@@ -36,7 +39,17 @@ int available_processors() {
   if (sched_getaffinity(0, sizeof mask, &mask) == 0) count = std::max(1, CPU_COUNT(&mask));
   const double quota = cgroup_quota();
   if (quota > 0) count = std::min(count, std::max(1, static_cast<int>(std::ceil(quota))));
-  return count;
+  return std::min(count, omp_get_thread_limit());
+}
+
+void use_threads(int threads) {
+  TW_REQUIRE(threads <= omp_get_thread_limit(), threads, " threads are asked for, but OMP_THREAD_LIMIT allows ",
+             omp_get_thread_limit());
+  TW_REQUIRE(threads == 1 || omp_get_active_level() < omp_get_max_active_levels(), "a program for ", threads,
+             " threads cannot run inside an OpenMP parallel region: compile it for 1 thread, or call it from outside");
+  // The runtime may otherwise give fewer on a busy machine.
+  omp_set_dynamic(0);
+  omp_set_num_threads(threads);
 }
 
 }  // namespace thalweg

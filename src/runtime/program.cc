@@ -1,8 +1,6 @@
 // Copyright The Thalweg Authors. SPDX-License-Identifier: Apache-2.0
 #include "runtime/program.h"
 
-#include <omp.h>
-
 #include "base/text.h"
 #include "base/threads.h"
 #include "runtime/lowering.h"
@@ -17,7 +15,7 @@ std::shared_ptr<Program> Program::compile(std::unique_ptr<Graph> graph, std::sha
   program->options_ = options;
   if (program->options_.threads <= 0) program->options_.threads = available_processors();
   // oneDNN's choice of kernel depends on the number of threads at the time it is asked.
-  omp_set_num_threads(program->options_.threads);
+  use_threads(program->options_.threads);
   Lowering(*program).run();
   program->persistent_ = AlignedBuffer(program->persistent_bytes_);
   return program;

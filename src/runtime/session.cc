@@ -1,10 +1,9 @@
 // Copyright The Thalweg Authors. SPDX-License-Identifier: Apache-2.0
-#include <omp.h>
-
 #include <chrono>
 #include <cstring>
 #include <map>
 
+#include "base/threads.h"
 #include "runtime/program.h"
 
 namespace thalweg {
@@ -73,7 +72,7 @@ std::vector<Tensor> Session::run(std::span<const Tensor> inputs, const GradientC
                graph.inputs()[i]->name(), "' was compiled for ", graph.inputs()[i]->type(), ", got ", inputs[i].type());
     input_addresses_[i] = inputs[i].raw();
   }
-  omp_set_num_threads(program_->options().threads);
+  use_threads(program_->options().threads);
   program_->prepare();
 
   using Clock = std::chrono::steady_clock;
