@@ -27,7 +27,7 @@ struct ParameterGroup {
   /// Regularisation: l1 * sign(w) + l2 * w is added to the gradient, after clipping.
   std::optional<double> l1 = std::nullopt;
   std::optional<double> l2 = std::nullopt;
-  /// A frozen parameter is not updated and has no slots.
+  /// A frozen parameter is not updated, has no slots, and costs a training step no backward work.
   std::optional<bool> frozen = std::nullopt;
   /// Whether LARS and LAMB scale the step by the ratio of norms; usually not for biases and
   /// normalisation.
@@ -81,8 +81,12 @@ class Optimizer {
   size_t num_parameters() const;
   const std::string& parameter_name(size_t parameter) const;
   const ParameterSettings& settings(size_t parameter) const;
+  /// Of the parameter of that name, or what it would have if it were added.
+  ParameterSettings settings_of(const std::string& name) const;
   /// Later changes of what is trained. Slots of a parameter that thaws start afresh if it had none.
   void set_frozen(size_t parameter, bool frozen);
+  /// Grows with every call of set_frozen that changes something.
+  uint64_t frozen_version() const;
 
   /// Multiplies every gradient before anything else: 1/n for the mean over n accumulated batches,
   /// or the factor of clipping by norm. Holds until it is set again.

@@ -28,6 +28,7 @@ struct Optimizer::State {
   std::vector<ParameterGroup> groups;
   std::vector<bool> group_matched;
   std::vector<Parameter> parameters;
+  uint64_t frozen_version = 0;
   double learning_rate = 0.0;
   double gradient_scale = 1.0;
   double clip_value = std::numeric_limits<double>::infinity();
@@ -36,6 +37,15 @@ struct Optimizer::State {
     TW_REQUIRE(index < parameters.size(), "optimizer ", rule->name(), ": no parameter ", index, ", there are ",
                parameters.size());
     return parameters[index];
+  }
+
+  ParameterSettings settings_by_groups(const std::string& name) const {
+    ParameterSettings settings;
+    settings.weight_decay = rule->weight_decay();
+    for (const ParameterGroup& group : groups) {
+      if (matches_pattern(group.pattern, name)) apply_group(group, settings);
+    }
+    return settings;
   }
 
   void allocate_slots(Parameter& parameter) const {
@@ -99,11 +109,9 @@ size_t Optimizer::add_parameter(const std::string& name, int64_t size) {
   Parameter parameter;
   parameter.name = name;
   parameter.size = size;
-  parameter.settings.weight_decay = state_->rule->weight_decay();
+  parameter.settings = state_->settings_by_groups(name);
   for (size_t g = 0; g < state_->groups.size(); ++g) {
-    if (!matches_pattern(state_->groups[g].pattern, name)) continue;
-    state_->group_matched[g] = true;
-    apply_group(state_->groups[g], parameter.settings);
+    if (matches_pattern(state_->groups[g].pattern, name)) state_->group_matched[g] = true;
   }
   if (!parameter.settings.frozen) state_->allocate_slots(parameter);
   state_->parameters.push_back(std::move(parameter));
@@ -124,8 +132,18 @@ const std::string& Optimizer::parameter_name(size_t parameter) const { return st
 
 const ParameterSettings& Optimizer::settings(size_t parameter) const { return state_->at(parameter).settings; }
 
+ParameterSettings Optimizer::settings_of(const std::string& name) const {
+  for (const Parameter& parameter : state_->parameters) {
+    if (parameter.name == name) return parameter.settings;
+  }
+  return state_->settings_by_groups(name);
+}
+
+uint64_t Optimizer::frozen_version() const { return state_->frozen_version; }
+
 void Optimizer::set_frozen(size_t index, bool frozen) {
   Parameter& parameter = state_->at(index);
+  if (parameter.settings.frozen != frozen) ++state_->frozen_version;
   parameter.settings.frozen = frozen;
   if (!frozen && parameter.slots.empty()) state_->allocate_slots(parameter);
 }

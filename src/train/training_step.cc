@@ -72,6 +72,7 @@ std::unique_ptr<TrainingStep::Compiled> TrainingStep::compile(const data::Batch&
   result->key = key_of(batch);
   result->loss_output = graph->outputs().size();
   graph->mark_output(loss);
+  const std::vector<std::string> frozen = freeze_by_groups(*graph);
   prepare_for_training(*graph, loss, options_.precision);
   CompileOptions compile;
   compile.threads = options_.threads;
@@ -83,32 +84,47 @@ std::unique_ptr<TrainingStep::Compiled> TrainingStep::compile(const data::Batch&
   TW_REQUIRE(!slots.empty(), "nothing to train: the loss depends on no parameter that is not frozen");
   result->loss_comes_first =
       std::all_of(slots.begin(), slots.end(), [&](const GradientSlot& slot) { return slot.ready_step >= loss_step; });
-  register_parameters(*result->program);
+  register_parameters(*result->program, frozen);
   return result;
 }
 
-void TrainingStep::register_parameters(const Program& program) {
-  Variables& variables = program.variables();
+std::vector<std::string> TrainingStep::freeze_by_groups(Graph& graph) const {
+  std::vector<std::string> frozen;
+  for (Value* parameter : graph.parameters()) {
+    if (!parameter->trainable() || !optimizer_.settings_of(parameter->name()).frozen) continue;
+    parameter->set_trainable(false);
+    frozen.push_back(parameter->name());
+  }
+  return frozen;
+}
+
+void TrainingStep::register_parameters(const Program& program, const std::vector<std::string>& frozen) {
+  const Variables& variables = program.variables();
   optimizer_index_.resize(variables.size(), -1);
   const bool first = optimizer_.num_parameters() == 0;
-  for (const GradientSlot& slot : program.gradients()) {
-    int& index = optimizer_index_[slot.variable];
-    if (index >= 0) continue;
-    const Layout& layout = variables.layout(slot.variable);
-    TW_REQUIRE(layout.dtype() == DType::kF32, "parameter '", variables.name(slot.variable), "' is ",
-               name_of(layout.dtype()), "; only f32 can be trained");
-    TW_REQUIRE(!slot.sparse || layout.is_plain(), "parameter '", variables.name(slot.variable),
-               "' has a sparse gradient but lies in layout ", layout.to_string());
-    index = static_cast<int>(
-        optimizer_.add_parameter(variables.name(slot.variable), static_cast<int64_t>(layout.bytes() / sizeof(float))));
-  }
+  for (const GradientSlot& slot : program.gradients()) register_parameter(variables, slot.variable, slot.sparse);
+  for (const std::string& name : frozen) register_parameter(variables, variables.index(name), false);
   if (first) optimizer_.check_groups();
+}
+
+void TrainingStep::register_parameter(const Variables& variables, size_t variable, bool sparse) {
+  int& index = optimizer_index_[variable];
+  if (index >= 0) return;
+  const Layout& layout = variables.layout(variable);
+  TW_REQUIRE(layout.dtype() == DType::kF32, "parameter '", variables.name(variable), "' is ", name_of(layout.dtype()),
+             "; only f32 can be trained");
+  TW_REQUIRE(!sparse || layout.is_plain(), "parameter '", variables.name(variable),
+             "' has a sparse gradient but lies in layout ", layout.to_string());
+  index = static_cast<int>(
+      optimizer_.add_parameter(variables.name(variable), static_cast<int64_t>(layout.bytes() / sizeof(float))));
 }
 
 TrainingStep::Compiled& TrainingStep::compiled_for(const data::Batch& batch) {
   Model::Impl& model = model_.impl();
-  if (trainable_version_ != model.trainable_version) compiled_.clear();
+  if (trainable_version_ != model.trainable_version || frozen_version_ != optimizer_.frozen_version())
+    compiled_.clear();
   trainable_version_ = model.trainable_version;
+  frozen_version_ = optimizer_.frozen_version();
   const std::vector<TensorType> key = key_of(batch);
   const auto found = std::find_if(compiled_.begin(), compiled_.end(), [&](const auto& c) { return c->key == key; });
   if (found != compiled_.end()) {

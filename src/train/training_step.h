@@ -76,7 +76,11 @@ class TrainingStep {
 
   Compiled& compiled_for(const data::Batch& batch);
   std::unique_ptr<Compiled> compile(const data::Batch& batch);
-  void register_parameters(const Program& program);
+  /// Marks what the optimiser's groups freeze; returns the names.
+  std::vector<std::string> freeze_by_groups(Graph& graph) const;
+  /// Tells the optimiser of the parameters that the program trains and of those that its groups freeze.
+  void register_parameters(const Program& program, const std::vector<std::string>& frozen);
+  void register_parameter(const Variables& variables, size_t variable, bool sparse);
   Session& session_of(Compiled& compiled);
   void on_gradient(Run& run, const GradientView& view);
   void check_loss(Run& run);
@@ -91,6 +95,7 @@ class TrainingStep {
   StepOptions options_;
   uint64_t runs_ = 0;
   uint64_t trainable_version_ = 0;
+  uint64_t frozen_version_ = 0;
   /// Optimiser's number of each variable, -1 if it has none.
   std::vector<int> optimizer_index_;
   /// Most recently used first.
