@@ -3,8 +3,10 @@
 
 /// Where training data comes from: sources, what is done to samples, and batches of them.
 
-#include "thalweg/data/dataset.h"  // IWYU pragma: export
-#include "thalweg/data/idx.h"      // IWYU pragma: export
-#include "thalweg/data/loader.h"   // IWYU pragma: export
-#include "thalweg/data/sampler.h"  // IWYU pragma: export
-#include "thalweg/data/views.h"    // IWYU pragma: export
+#include "thalweg/data/dataset.h"
+#include "thalweg/data/idx.h"
+#include "thalweg/data/image.h"
+#include "thalweg/data/loader.h"
+#include "thalweg/data/sampler.h"
+#include "thalweg/data/transforms.h"
+#include "thalweg/data/views.h"
