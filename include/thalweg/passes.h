@@ -10,6 +10,12 @@ enum class Precision { kF32, kBF16 };
 const char* name_of(Precision precision);
 Precision precision_from_name(const std::string& name);
 
+/// Which algorithms may stand for the plain sums of products: fast ones may round differently, within the accuracy that
+/// docs/kernels.md states (Winograd's convolution).
+enum class Math { kFast, kStrict };
+const char* name_of(Math math);
+Math math_from_name(const std::string& name);
+
 /// Turns a model in training form into one that infers: batch norms read their running statistics (the states named by
 /// the node's attributes "running_mean" and "running_variance"), dropout goes, assignments go.
 void to_inference(Graph& graph);

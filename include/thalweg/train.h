@@ -140,6 +140,7 @@ struct TrainOptions {
   /// Limit of every element of a gradient; 0: none.
   double clip_value = 0;
   Precision precision = Precision::kF32;
+  Math math = Math::kFast;
   /// 0: what the machine and its control group allow.
   int threads = 0;
   NonFinite non_finite = NonFinite::kError;

@@ -15,6 +15,14 @@ Precision precision_from_name(const std::string& name) {
   raise("unknown precision '", name, "'; known: f32, bf16");
 }
 
+const char* name_of(Math math) { return math == Math::kStrict ? "strict" : "fast"; }
+
+Math math_from_name(const std::string& name) {
+  if (name == "fast") return Math::kFast;
+  if (name == "strict") return Math::kStrict;
+  raise("unknown mathematics '", name, "'; known: fast, strict");
+}
+
 namespace {
 
 /// How many leading inputs of an op carry data (as opposed to scales, shifts and biases, which stay f32).

@@ -21,6 +21,10 @@ struct KernelRequest {
   int threads = 1;
   /// Inputs that never change between runs (weights at inference, constants): reordering them is free.
   std::vector<bool> input_is_fixed;
+  /// Algorithms whose rounding differs from that of the plain sum are not wanted.
+  bool strict_math = false;
+  /// The caller asked for this candidate by name: it declines only what it cannot do, not what it does slowly.
+  bool by_name = false;
 };
 
 /// Memory of a run that belongs to one kernel in one session (such as oneDNN memory objects), made by
@@ -39,6 +43,16 @@ struct KernelArguments {
   uint64_t step = 0;
 };
 
+class Kernel;
+
+/// Something that a kernel reads beside its inputs and that depends on one of them alone (transformed weights). It is
+/// made once if that input is fixed, otherwise in every run, by a step of its own before the kernel's.
+struct DerivedInput {
+  int input = 0;
+  /// One input, one output.
+  std::unique_ptr<Kernel> kernel;
+};
+
 /// An executable form of one node for fixed shapes and layouts. Immutable once made: `run` may be called from several
 /// threads with different arguments.
 class Kernel {
@@ -52,6 +66,8 @@ class Kernel {
   std::vector<std::pair<int, int>> in_place;
   /// Inputs of which only shape and layout matter: they are not read, so their memory need not outlive their readers.
   std::vector<int> unread;
+  /// They follow the node's inputs in KernelArguments::inputs.
+  std::vector<DerivedInput> derived;
   /// If not negative, output 0 is that input's memory seen with another shape, and `run` is not called.
   int alias_of_input = -1;
 

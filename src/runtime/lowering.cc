@@ -95,6 +95,19 @@ int Lowering::materialize(const Value* value, const Layout& layout) {
   return buffer;
 }
 
+int Lowering::derive(const Value* value, DerivedInput& derived) {
+  const bool fixed = values_.at(value).fixed;
+  Step step;
+  step.label = derived.kernel->name + " " + value->name();
+  step.inputs = {materialize(value, derived.kernel->inputs[0])};
+  const int buffer =
+      new_buffer(fixed ? Buffer::Kind::kPersistent : Buffer::Kind::kArena, derived.kernel->outputs[0].bytes());
+  step.outputs = {buffer};
+  step.kernel = std::move(derived.kernel);
+  add_step(std::move(step), fixed);
+  return buffer;
+}
+
 void Lowering::add_step(Step step, bool fixed) {
   if (step.kernel->scratch_bytes > 0) {
     step.scratch = new_buffer(fixed ? Buffer::Kind::kPersistent : Buffer::Kind::kArena, step.kernel->scratch_bytes);
@@ -147,6 +160,8 @@ void Lowering::lower(const Node& node) {
     return;
   }
   KernelRequest request{node, {}, program_.options_.threads, {}};
+  request.strict_math = program_.options_.math == Math::kStrict;
+  request.by_name = !program_.options_.only_kernels.empty();
   for (const Value* input : node.inputs()) {
     request.inputs.push_back(input != nullptr ? primary_layout(input) : Layout());
     request.input_is_fixed.push_back(input != nullptr && values_.at(input).fixed);
@@ -162,6 +177,9 @@ void Lowering::lower(const Node& node) {
     const std::vector<int>& unread = step.kernel->unread;
     const bool read = std::find(unread.begin(), unread.end(), static_cast<int>(i)) == unread.end();
     step.inputs.push_back(input != nullptr && read ? materialize(input, step.kernel->inputs[i]) : -1);
+  }
+  for (DerivedInput& derived : step.kernel->derived) {
+    step.inputs.push_back(derive(node.input(static_cast<size_t>(derived.input)), derived));
   }
   for (size_t i = 0; i < node.outputs().size(); ++i) {
     const Layout& layout = step.kernel->outputs[i];

@@ -35,6 +35,8 @@ class Lowering {
   bool allowed(const std::string& candidate) const;
   /// The buffer that holds `value` in `layout`, after adding a reorder if there is none yet.
   int materialize(const Value* value, const Layout& layout);
+  /// The buffer that holds what `derived` makes of `value`, after adding the step that makes it.
+  int derive(const Value* value, DerivedInput& derived);
   Layout primary_layout(const Value* value) const;
   Version& source_version(const Value* value);
   void add_step(Step step, bool fixed);

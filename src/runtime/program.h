@@ -10,6 +10,7 @@
 
 #include "runtime/kernel.h"
 #include "runtime/variables.h"
+#include "thalweg/passes.h"
 
 namespace thalweg {
 
@@ -21,7 +22,9 @@ struct CompileOptions {
   bool training = false;
   /// Gradients stay valid until the run ends, rather than only during the callback that announces them.
   bool keep_gradients = false;
-  /// Candidates to pass over, for tests: "reference" may be named alone to use nothing else.
+  /// Strict: no algorithm whose rounding differs from that of the plain sum (Winograd's convolution).
+  Math math = Math::kFast;
+  /// The only candidates to use, for tests, beside "reference", which alone means to use nothing else.
   std::vector<std::string> only_kernels;
 };
 

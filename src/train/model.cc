@@ -24,6 +24,7 @@ std::shared_ptr<Program> compile_inference(const Graph& graph, const std::vector
   prepare_for_inference(*specialized, options.precision);
   CompileOptions compile;
   compile.threads = options.threads;
+  compile.math = options.math;
   return Program::compile(std::move(specialized), variables, compile);
 }
 

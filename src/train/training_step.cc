@@ -76,6 +76,7 @@ std::unique_ptr<TrainingStep::Compiled> TrainingStep::compile(const data::Batch&
   prepare_for_training(*graph, loss, options_.precision);
   CompileOptions compile;
   compile.threads = options_.threads;
+  compile.math = options_.math;
   compile.training = true;
   compile.keep_gradients = options_.clip_norm > 0 && options_.accumulate == 1;
   result->program = Program::compile(std::move(graph), model.variables, compile);

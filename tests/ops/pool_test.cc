@@ -114,7 +114,7 @@ TEST(Pool, KeepsTheLayoutOfAConvolution) {
   training.training = true;
   const auto program = Program::compile(graph.clone(), variables, training);
   for (size_t i = 1; i + 1 < program->steps().size(); ++i) {
-    EXPECT_NE(program->steps()[i].node, nullptr) << program->explain();
+    EXPECT_NE(program->steps()[i].label.substr(0, 7), "reorder") << program->explain();
   }
 }
 

@@ -150,8 +150,11 @@ void check_gradients(const std::vector<Operand>& operands, const BuildOp& build,
   }
 }
 
-void check_fast_path(const std::vector<Operand>& operands, const BuildOp& build, const std::string& expect_kernel,
-                     double tolerance, bool gradients, DType dtype) {
+namespace {
+
+void compare_with_reference(const std::vector<Operand>& operands, const BuildOp& build,
+                            const std::string& expect_kernel, double tolerance, bool gradients, DType dtype,
+                            const CompileOptions& options) {
   CheckGraph check;
   fill(check, operands, build, dtype, gradients);
   CompileOptions reference;
@@ -160,7 +163,7 @@ void check_fast_path(const std::vector<Operand>& operands, const BuildOp& build,
 
   auto copy = check.graph.clone();
   auto variables = std::make_shared<Variables>(*copy);
-  const auto program = Program::compile(std::move(copy), variables, {});
+  const auto program = Program::compile(std::move(copy), variables, options);
   OpCoverage::instance().compared(*program);
   const std::vector<Tensor> actual = Session(program).run(check.inputs);
   bool found = expect_kernel.empty();
@@ -175,6 +178,21 @@ void check_fast_path(const std::vector<Operand>& operands, const BuildOp& build,
                                  : "gradient of operand " + std::to_string(check.differentiated[i - check.num_outputs]);
     expect_close(actual[i], expected[i], tolerance, what + "\n" + program->explain());
   }
+}
+
+}  // namespace
+
+void check_fast_path(const std::vector<Operand>& operands, const BuildOp& build, const std::string& expect_kernel,
+                     double tolerance, bool gradients, DType dtype) {
+  compare_with_reference(operands, build, expect_kernel, tolerance, gradients, dtype, {});
+}
+
+void check_candidate(const std::vector<Operand>& operands, const BuildOp& build, const std::string& candidate,
+                     double tolerance, int threads) {
+  CompileOptions options;
+  options.only_kernels = {candidate};
+  options.threads = threads;
+  compare_with_reference(operands, build, candidate, tolerance, true, DType::kF32, options);
 }
 
 }  // namespace thalweg::testing

@@ -44,6 +44,10 @@ void check_gradients(const std::vector<Operand>& operands, const BuildOp& build,
 void check_fast_path(const std::vector<Operand>& operands, const BuildOp& build, const std::string& expect_kernel = "",
                      double tolerance = 2e-5, bool gradients = true, DType dtype = DType::kF32);
 
+/// As check_fast_path in f32 with the one candidate of that name, which must run, also where it would not be chosen.
+void check_candidate(const std::vector<Operand>& operands, const BuildOp& build, const std::string& candidate,
+                     double tolerance, int threads);
+
 /// GoogleTest assertion: same type and elements within tolerance relative to the largest one.
 void expect_close(const Tensor& actual, const Tensor& expected, double tolerance, const std::string& what);
 

@@ -1,0 +1,158 @@
+// Copyright The Thalweg Authors. SPDX-License-Identifier: Apache-2.0
+// Convolution and its data gradient by Winograd's method.
+#include <algorithm>
+#include <cstring>
+
+#include "runtime/kernels/native/winograd_plan.h"
+
+namespace thalweg {
+namespace {
+
+/// Transforms the weights for one of the two passes: an operand that WinogradConvKernel derives from its input 1.
+class WinogradWeightsKernel : public Kernel {
+ public:
+  WinogradWeightsKernel(const WinogradShape& shape, const TensorType& weights, bool turned)
+      : shape_(shape), job_(shape.weights(turned)) {
+    name = "native winograd weights";
+    inputs = {winograd_weights_layout(weights, shape.lanes)};
+    outputs = {Layout(TensorType{DType::kF32, Shape({shape.weights_floats()})})};
+  }
+
+  void run(const KernelArguments& arguments) const override {
+    const auto* w = static_cast<const float*>(arguments.inputs[0]);
+    auto* u = static_cast<float*>(arguments.outputs[0]);
+#pragma omp parallel for schedule(static) num_threads(arguments.threads)
+    for (int64_t panel = 0; panel < shape_.panels(); ++panel) {
+      const int64_t first = panel * shape_.panel_vectors;
+      simd::winograd_weights(shape_.m, job_, w, first, first + shape_.vectors_of(panel), u);
+    }
+  }
+
+ private:
+  WinogradShape shape_;
+  simd::WinogradWeights job_;
+};
+
+class WinogradConvKernel : public Kernel {
+ public:
+  WinogradConvKernel(const KernelRequest& request, WinogradPass pass, int m)
+      : shape_(winograd_shape(conv_geometry(request.node), pass, m)),
+        blocking_(winograd_blocking(shape_, pass, request.threads)),
+        weights_(shape_.weights(false)),
+        in_tiles_(winograd_tiles(shape_, shape_.in.blocks, 1, blocking_.tiles)),
+        out_tiles_(
+            winograd_tiles(shape_, blocking_.panels * shape_.panel_vectors, shape_.panel_vectors, blocking_.tiles)) {
+    const Node& node = request.node;
+    name = "native winograd " + std::to_string(m) + "x" + std::to_string(m);
+    weights_input_ = node.inputs().size();
+    channels_ = node.output()->shape()[1];
+    relu_ = pass == WinogradPass::kForward && node.attrs().text("activation") == "relu";
+    has_bias_ = pass == WinogradPass::kForward && node.input(2) != nullptr;
+    has_residual_ = pass == WinogradPass::kForward && node.input(3) != nullptr;
+    inputs = plain_inputs(node);
+    inputs[0] = winograd_activation_layout(node.input(0)->type(), shape_.lanes);
+    if (has_residual_) inputs[3] = winograd_activation_layout(node.input(3)->type(), shape_.lanes);
+    outputs = {winograd_activation_layout(node.output()->type(), shape_.lanes)};
+    unread = {1};
+    derived.push_back(
+        {1, std::make_unique<WinogradWeightsKernel>(shape_, node.input(1)->type(), pass == WinogradPass::kData)});
+    tiles_floats_ = winograd_tiles_floats(shape_, in_tiles_) + winograd_tiles_floats(shape_, out_tiles_);
+    const int64_t buffers = blocking_.shared ? 1 : request.threads;
+    scratch_bytes = static_cast<size_t>(bias_floats() + buffers * tiles_floats_) * sizeof(float);
+  }
+
+  void run(const KernelArguments& arguments) const override {
+    auto* scratch = static_cast<float*>(arguments.scratch);
+    simd::WinogradAfter after{};
+    after.relu = relu_;
+    if (has_residual_) after.residual = static_cast<const float*>(arguments.inputs[3]);
+    if (has_bias_) after.bias = padded_bias(static_cast<const float*>(arguments.inputs[2]), scratch);
+#pragma omp parallel num_threads(arguments.threads)
+    {
+      const WinogradShare share = winograd_share(shape_, blocking_);
+      convolve(arguments, share, after, scratch + bias_floats() + share.buffer * tiles_floats_);
+    }
+  }
+
+ private:
+  int64_t bias_floats() const { return has_bias_ ? shape_.out.blocks * shape_.lanes : 0; }
+
+  /// The loops read whole vectors.
+  const float* padded_bias(const float* bias, float* scratch) const {
+    std::fill(scratch + channels_, scratch + bias_floats(), 0.0F);
+    std::memcpy(scratch, bias, static_cast<size_t>(channels_) * sizeof(float));
+    return scratch;
+  }
+
+  void convolve(const KernelArguments& arguments, const WinogradShare& share, const simd::WinogradAfter& after,
+                float* buffer) const {
+    const WinogradTeam& team = share.team;
+    simd::WinogradTiles in = in_tiles_, out = out_tiles_;
+    in.data = buffer;
+    out.data = buffer + winograd_tiles_floats(shape_, in);
+    const auto* x = static_cast<const float*>(arguments.inputs[0]);
+    const auto* u = static_cast<const float*>(arguments.inputs[weights_input_]);
+    auto* y = static_cast<float*>(arguments.outputs[0]);
+    for (int64_t first = share.first; first < share.end; first += blocking_.tiles) {
+      const int64_t tiles = std::min(blocking_.tiles, share.end - first);
+      const int64_t begin = team.begin(tiles), count = team.end(tiles) - begin;
+      simd::winograd_input(shape_.m, shape_.in, x, {first + begin, count, begin, 0, shape_.in.blocks}, in);
+      team.wait();
+      for (int64_t panel = 0; panel < shape_.panels(); panel += blocking_.panels) {
+        const int64_t panels = std::min(blocking_.panels, shape_.panels() - panel);
+        multiply(team, in, u, panel, panels, tiles, out);
+        team.wait();
+        const int64_t first_block = panel * shape_.panel_vectors;
+        const int64_t end_block = std::min(first_block + panels * shape_.panel_vectors, shape_.out.blocks);
+        simd::winograd_output(shape_.m, shape_.out, out, {first + begin, count, begin, first_block, end_block}, after,
+                              y);
+        team.wait();
+      }
+    }
+  }
+
+  void multiply(const WinogradTeam& team, const simd::WinogradTiles& in, const float* u, int64_t first_panel,
+                int64_t panels, int64_t tiles, const simd::WinogradTiles& out) const {
+    const int64_t jobs = shape_.points() * panels;
+    for (int64_t job = team.begin(jobs); job < team.end(jobs); ++job) {
+      const int64_t point = job / panels, panel = job % panels;
+      simd::WinogradProduct product{};
+      product.left = in.data + point * in.point_stride;
+      product.left_stride = in.panel_stride;
+      product.right = u + point * weights_.point_stride + (first_panel + panel) * weights_.panel_stride;
+      product.result = out.data + point * out.point_stride + panel * out.panel_stride;
+      product.tiles = tiles;
+      product.channel_blocks = shape_.in.blocks;
+      product.vectors = shape_.vectors_of(first_panel + panel);
+      simd::winograd_multiply(product);
+    }
+  }
+
+  WinogradShape shape_;
+  WinogradBlocking blocking_;
+  simd::WinogradWeights weights_;
+  simd::WinogradTiles in_tiles_, out_tiles_;
+  int64_t tiles_floats_ = 0;
+  int64_t channels_ = 0;
+  size_t weights_input_ = 0;
+  bool relu_ = false, has_bias_ = false, has_residual_ = false;
+};
+
+std::unique_ptr<Kernel> make(const KernelRequest& request, WinogradPass pass, std::string& declined) {
+  const int m = choose_winograd(request, pass, declined);
+  return m > 0 ? std::make_unique<WinogradConvKernel>(request, pass, m) : nullptr;
+}
+
+std::unique_ptr<Kernel> make_conv(const KernelRequest& request, std::string& declined) {
+  return make(request, WinogradPass::kForward, declined);
+}
+
+std::unique_ptr<Kernel> make_grad_data(const KernelRequest& request, std::string& declined) {
+  return make(request, WinogradPass::kData, declined);
+}
+
+const RegisterKernel kConv("conv", "winograd", KernelPriority::kSpecial, make_conv);
+const RegisterKernel kGradData("conv_grad_data", "winograd", KernelPriority::kSpecial, make_grad_data);
+
+}  // namespace
+}  // namespace thalweg

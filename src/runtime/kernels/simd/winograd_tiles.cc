@@ -1,0 +1,175 @@
+// Copyright The Thalweg Authors. SPDX-License-Identifier: Apache-2.0
+#include "runtime/kernels/simd/winograd.h"
+#include "runtime/kernels/simd/winograd_points.h"
+
+namespace thalweg::simd::TW_SIMD_NS {
+namespace {
+
+constexpr int kLanes = kWinogradLanes;
+using V = WinogradVector;
+
+/// Walks over tiles in the order of their numbers.
+struct TileCursor {
+  TileCursor(const WinogradMap& map, int64_t tile) : map_(map) {
+    const int64_t per_image = map.tiles_y * map.tiles_x;
+    image = tile / per_image;
+    row = tile % per_image / map.tiles_x;
+    column = tile % map.tiles_x;
+  }
+  void next() {
+    if (++column < map_.tiles_x) return;
+    column = 0;
+    if (++row < map_.tiles_y) return;
+    row = 0;
+    ++image;
+  }
+  int64_t image, row, column;
+
+ private:
+  const WinogradMap& map_;
+};
+
+/// Where a tile lies in an activation, cut where it reaches over the borders.
+template <int extent>
+struct Patch {
+  Patch(const WinogradMap& map, const TileCursor& cursor, int step) {
+    const int64_t y = cursor.row * step + map.origin_y, x = cursor.column * step + map.origin_x;
+    top = y < 0 ? static_cast<int>(-y) : 0;
+    left = x < 0 ? static_cast<int>(-x) : 0;
+    bottom = map.height - y < extent ? static_cast<int>(map.height - y) : extent;
+    right = map.width - x < extent ? static_cast<int>(map.width - x) : extent;
+    row_stride = map.width * kLanes;
+    block_stride = map.height * row_stride;
+    first = cursor.image * map.blocks * block_stride + y * row_stride + x * kLanes;
+  }
+  bool whole() const { return top == 0 && left == 0 && bottom == extent && right == extent; }
+
+  void load(const float* from, V (&to)[extent][extent]) const {
+    if (whole()) {
+#pragma GCC unroll 6
+      for (int y = 0; y < extent; ++y) {
+#pragma GCC unroll 6
+        for (int x = 0; x < extent; ++x) to[y][x] = load_vector(from + y * row_stride + x * kLanes);
+      }
+      return;
+    }
+    for (int y = 0; y < extent; ++y) {
+      for (int x = 0; x < extent; ++x) {
+        const bool inside = y >= top && y < bottom && x >= left && x < right;
+        to[y][x] = inside ? load_vector(from + y * row_stride + x * kLanes) : V{};
+      }
+    }
+  }
+
+  int top, left, bottom, right;
+  int64_t row_stride, block_stride;
+  int64_t first;  ///< offset of the tile's first element in block 0, which may lie outside
+};
+
+inline float* at(const WinogradTiles& tiles, int64_t block, int64_t tile) {
+  const int64_t panel = block / tiles.vectors, vector = block % tiles.vectors;
+  return tiles.data + panel * tiles.panel_stride + (tile * tiles.vectors + vector) * kLanes;
+}
+
+template <int extent>
+inline void store_points(const V (&from)[extent][extent], float* to, int64_t point_stride) {
+#pragma GCC unroll 6
+  for (int y = 0; y < extent; ++y) {
+#pragma GCC unroll 6
+    for (int x = 0; x < extent; ++x) store_vector(to + (y * extent + x) * point_stride, from[y][x]);
+  }
+}
+
+template <int m>
+void input_tiles(const WinogradMap& map, const float* x, const WinogradRange& range, const WinogradTiles& to) {
+  constexpr int extent = m + 2;
+  const auto transform = [](const V(&d)[extent], V(&out)[extent]) { WinogradPoints<m>::input(d, out); };
+  for (int64_t block = range.first_block; block < range.end_block; ++block) {
+    TileCursor cursor(map, range.first_tile);
+    for (int64_t t = 0; t < range.tiles; ++t, cursor.next()) {
+      const Patch<extent> patch(map, cursor, m);
+      V tile[extent][extent], changed[extent][extent];
+      patch.load(x + patch.first + block * patch.block_stride, tile);
+      transform_square(tile, changed, transform);
+      store_points(changed, at(to, block, range.at + t), to.point_stride);
+    }
+  }
+}
+
+template <int m>
+void output_adjoint_tiles(const WinogradMap& map, const float* dy, const WinogradRange& range, const WinogradTiles& to,
+                          float* sums) {
+  constexpr int extent = m + 2;
+  const auto transform = [](const V(&y)[m], V(&out)[extent]) { WinogradPoints<m>::output_adjoint(y, out); };
+  for (int64_t block = range.first_block; block < range.end_block; ++block) {
+    TileCursor cursor(map, range.first_tile);
+    for (int64_t t = 0; t < range.tiles; ++t, cursor.next()) {
+      const Patch<m> patch(map, cursor, m);
+      V tile[m][m], changed[extent][extent];
+      patch.load(dy + patch.first + block * patch.block_stride, tile);
+      if (sums != nullptr) {
+        V sum = load_vector(sums + block * kLanes);
+        for (int y = 0; y < m; ++y) {
+          for (int x = 0; x < m; ++x) sum += tile[y][x];
+        }
+        store_vector(sums + block * kLanes, sum);
+      }
+      transform_square(tile, changed, transform);
+      store_points(changed, at(to, block, range.at + t), to.point_stride);
+    }
+  }
+}
+
+inline V finish(V value, const V& bias, const float* residual, bool relu) {
+  value += bias;
+  if (residual != nullptr) value += load_vector(residual);
+  return relu ? (value > 0.0f ? value : V{}) : value;
+}
+
+template <int m>
+void output_tiles(const WinogradMap& map, const WinogradTiles& from, const WinogradRange& range,
+                  const WinogradAfter& after, float* y) {
+  constexpr int extent = m + 2;
+  const auto transform = [](const V(&p)[extent], V(&out)[m]) { WinogradPoints<m>::output(p, out); };
+  for (int64_t block = range.first_block; block < range.end_block; ++block) {
+    TileCursor cursor(map, range.first_tile);
+    for (int64_t t = 0; t < range.tiles; ++t, cursor.next()) {
+      const Patch<m> patch(map, cursor, m);
+      const float* source = at(from, block - range.first_block, range.at + t);
+      V tile[extent][extent], out[m][m];
+#pragma GCC unroll 6
+      for (int i = 0; i < extent; ++i) {
+#pragma GCC unroll 6
+        for (int j = 0; j < extent; ++j) tile[i][j] = load_vector(source + (i * extent + j) * from.point_stride);
+      }
+      transform_square(tile, out, transform);
+      const int64_t first = patch.first + block * patch.block_stride;
+      const V bias = after.bias != nullptr ? load_vector(after.bias + block * kLanes) : V{};
+      for (int i = 0; i < patch.bottom; ++i) {
+        for (int j = 0; j < patch.right; ++j) {
+          const int64_t offset = first + i * patch.row_stride + j * kLanes;
+          const float* residual = after.residual != nullptr ? after.residual + offset : nullptr;
+          store_vector(y + offset, finish(out[i][j], bias, residual, after.relu));
+        }
+      }
+    }
+  }
+}
+
+}  // namespace
+
+void winograd_input(int m, const WinogradMap& map, const float* x, WinogradRange range, WinogradTiles to) {
+  m == 2 ? input_tiles<2>(map, x, range, to) : input_tiles<4>(map, x, range, to);
+}
+
+void winograd_output(int m, const WinogradMap& map, WinogradTiles from, WinogradRange range, const WinogradAfter& after,
+                     float* y) {
+  m == 2 ? output_tiles<2>(map, from, range, after, y) : output_tiles<4>(map, from, range, after, y);
+}
+
+void winograd_output_adjoint(int m, const WinogradMap& map, const float* dy, WinogradRange range, WinogradTiles to,
+                             float* sums) {
+  m == 2 ? output_adjoint_tiles<2>(map, dy, range, to, sums) : output_adjoint_tiles<4>(map, dy, range, to, sums);
+}
+
+}  // namespace thalweg::simd::TW_SIMD_NS
