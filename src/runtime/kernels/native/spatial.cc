@@ -16,10 +16,20 @@ simd::SpatialAxis axis(const AxisMap& map) {
   return {map.targets(), map.sources, map.taps, map.begin.data(), map.list.data()};
 }
 
+/// The most sources that a target has.
+size_t most_entries(const AxisMap& map) {
+  int32_t most = 0;
+  for (size_t t = 0; t + 1 < map.begin.size(); ++t) most = std::max(most, map.begin[t + 1] - map.begin[t]);
+  return static_cast<size_t>(most);
+}
+
 class SpatialKernel : public Kernel {
  public:
   SpatialKernel(const Node& node, const ChannelBlocking& blocking, RowFunction function)
-      : maps_(spatial_maps(node)), planes_(blocking.outer * blocking.blocks), function_(function) {
+      : maps_(spatial_maps(node)),
+        most_lines_(most_entries(maps_[0]) * most_entries(maps_[1])),
+        planes_(blocking.outer * blocking.blocks),
+        function_(function) {
     name = "native spatial";
     const Value* index = node.op_name() == "max_pool" ? node.output(1) : node.input(1);
     job_ = {axis(maps_[0]),
@@ -28,6 +38,7 @@ class SpatialKernel : public Kernel {
             blocking.block,
             node.output()->dtype() == DType::kBF16,
             index != nullptr && index->dtype() == DType::kU8,
+            nullptr,
             nullptr,
             nullptr,
             nullptr};
@@ -44,11 +55,17 @@ class SpatialKernel : public Kernel {
     const int64_t rows = planes_ * job.depth.targets * job.height.targets;
     const int64_t parts = std::min<int64_t>(rows, arguments.threads);
 #pragma omp parallel for schedule(static) num_threads(arguments.threads)
-    for (int64_t part = 0; part < parts; ++part) function_(job, rows * part / parts, rows * (part + 1) / parts);
+    for (int64_t part = 0; part < parts; ++part) {
+      std::vector<simd::SpatialLine> lines(most_lines_);
+      simd::SpatialJob own = job;
+      own.lines = lines.data();
+      function_(own, rows * part / parts, rows * (part + 1) / parts);
+    }
   }
 
  private:
   AxisMaps maps_;
+  size_t most_lines_;
   int64_t planes_;
   RowFunction function_;
   simd::SpatialJob job_{};

@@ -32,7 +32,8 @@ struct Lanes;
     static void load(const uint8_t* from, Int& to) {                                              \
       Byte bytes;                                                                                 \
       __builtin_memcpy(&bytes, from, sizeof bytes);                                               \
-      to = __builtin_convertvector(bytes, Int);                                                   \
+      /* In two steps: GCC converts by a factor of four one element at a time. */                 \
+      to = __builtin_convertvector(__builtin_convertvector(bytes, Half), Int);                    \
     }                                                                                             \
     static void store(float* to, const Float& from) { __builtin_memcpy(to, &from, sizeof from); } \
     static void store(int32_t* to, const Int& from) { __builtin_memcpy(to, &from, sizeof from); } \
@@ -45,12 +46,13 @@ struct Lanes;
       __builtin_memcpy(to, &half, sizeof half);                                                   \
     }                                                                                             \
     static void store(uint8_t* to, const Int& from) {                                             \
-      const Byte bytes = __builtin_convertvector(from, Byte);                                     \
+      const Byte bytes = __builtin_convertvector(__builtin_convertvector(from, Half), Byte);      \
       __builtin_memcpy(to, &bytes, sizeof bytes);                                                 \
     }                                                                                             \
   }
 TW_DEFINE_LANES(16);
 TW_DEFINE_LANES(8);
+TW_DEFINE_LANES(4);
 TW_DEFINE_LANES(1);
 #undef TW_DEFINE_LANES
 

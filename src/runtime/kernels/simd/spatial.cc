@@ -2,30 +2,35 @@
 #include "runtime/kernels/simd/spatial.h"
 
 #include "runtime/kernels/simd/lanes.h"
+#include "runtime/kernels/simd/vec.h"
 
 namespace thalweg::simd::TW_SIMD_NS {
 namespace {
 
-/// One line of targets: where it lies, and which sources of the outer dimensions it is computed from.
+/// One line of targets: where it lies, and the lines of sources it is computed from.
 struct Row {
   const SpatialJob& job;
-  int64_t source_plane;  ///< first element of the plane
-  int64_t target;        ///< first element of the line
-  const AxisEntry* depth_begin;
-  const AxisEntry* depth_end;
-  const AxisEntry* height_begin;
-  const AxisEntry* height_end;
+  int64_t target;  ///< first element of the line
+  const SpatialLine* lines_end;
 
-  Row(const SpatialJob& j, int64_t row) : job(j) {
+  Row(const SpatialJob& j, int64_t row) : job(j), target(row * j.width.targets * j.block) {
     const int64_t b = row % j.height.targets;
     const int64_t a = row / j.height.targets % j.depth.targets;
     const int64_t plane = row / j.height.targets / j.depth.targets;
-    source_plane = plane * j.depth.sources * j.height.sources * j.width.sources * j.block;
-    target = row * j.width.targets * j.block;
-    depth_begin = j.depth.entries + j.depth.begin[a];
-    depth_end = j.depth.entries + j.depth.begin[a + 1];
-    height_begin = j.height.entries + j.height.begin[b];
-    height_end = j.height.entries + j.height.begin[b + 1];
+    const int64_t line_size = j.width.sources * j.block;
+    const int64_t source_plane = plane * j.depth.sources * j.height.sources * line_size;
+    SpatialLine* line = j.lines;
+    for (int32_t d = j.depth.begin[a]; d < j.depth.begin[a + 1]; ++d) {
+      const AxisEntry& deep = j.depth.entries[d];
+      for (int32_t h = j.height.begin[b]; h < j.height.begin[b + 1]; ++h) {
+        const AxisEntry& high = j.height.entries[h];
+        line->offset = source_plane + (deep.index * j.height.sources + high.index) * line_size;
+        line->tap = static_cast<int32_t>((deep.tap * j.height.taps + high.tap) * j.width.taps);
+        line->weight = deep.weight * high.weight;
+        ++line;
+      }
+    }
+    lines_end = line;
   }
 
   /// Calls body(source offset, tap, weight) for each source of target `t` of the line.
@@ -33,14 +38,9 @@ struct Row {
   inline __attribute__((always_inline)) void for_each_source(int64_t t, Body body) const {
     const AxisEntry* first = job.width.entries + job.width.begin[t];
     const AxisEntry* last = job.width.entries + job.width.begin[t + 1];
-    for (const AxisEntry* a = depth_begin; a != depth_end; ++a) {
-      for (const AxisEntry* b = height_begin; b != height_end; ++b) {
-        const int64_t line = source_plane + (a->index * job.height.sources + b->index) * job.width.sources * job.block;
-        const auto tap = static_cast<int32_t>((a->tap * job.height.taps + b->tap) * job.width.taps);
-        const double weight = a->weight * b->weight;
-        for (const AxisEntry* c = first; c != last; ++c) {
-          body(line + c->index * job.block, tap + c->tap, static_cast<float>(weight * c->weight));
-        }
+    for (const SpatialLine* line = job.lines; line != lines_end; ++line) {
+      for (const AxisEntry* c = first; c != last; ++c) {
+        body(line->offset + c->index * job.block, line->tap + c->tap, static_cast<float>(line->weight * c->weight));
       }
     }
   }
@@ -111,8 +111,9 @@ void run_rows(const SpatialJob& job, int64_t begin, int64_t end) {
     const Row row(job, r);
     for (int64_t t = 0; t < job.width.targets; ++t) {
       int64_t channel = 0;
-      for (; channel + 16 <= job.block; channel += 16) Op::template run<T, Index, 16>(row, t, channel);
-      for (; channel + 8 <= job.block; channel += 8) Op::template run<T, Index, 8>(row, t, channel);
+      // Of vectors wider than a register the compiler compares one element at a time.
+      for (; channel + kLanes <= job.block; channel += kLanes) Op::template run<T, Index, kLanes>(row, t, channel);
+      for (; channel + 4 <= job.block; channel += 4) Op::template run<T, Index, 4>(row, t, channel);
       for (; channel < job.block; ++channel) Op::template run<T, Index, 1>(row, t, channel);
     }
   }

@@ -15,6 +15,13 @@ struct SpatialAxis {
   const AxisEntry* entries;
 };
 
+/// One line of sources along the width from which a line of targets is computed.
+struct SpatialLine {
+  int64_t offset;  ///< of its first element
+  int32_t tap;     ///< of an element whose own tap is 0
+  double weight;
+};
+
 /// Pools, interpolation and their gradients over memory arranged as [planes][depth][height][width][block] (see
 /// ChannelBlocking). A row is one line of targets along the width; rows are independent of each other.
 struct SpatialJob {
@@ -26,8 +33,10 @@ struct SpatialJob {
   bool byte_index;  ///< `index` is u8, not i32
   const void* source;
   void* target;
-  void*
-      index;  ///< max_pool_rows writes it beside the target unless null; max_pool_grad_rows reads it beside the source
+  /// max_pool_rows writes it beside the target unless null; max_pool_grad_rows reads it beside the source.
+  void* index;
+  /// Scratch of the calling thread, for the most lines that one of targets has.
+  SpatialLine* lines;
 };
 
 /// target = sum of weight * source.
