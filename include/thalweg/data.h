@@ -3,9 +3,11 @@
 
 /// Where training data comes from: sources, what is done to samples, and batches of them.
 
+#include "thalweg/data/cache.h"
 #include "thalweg/data/dataset.h"
 #include "thalweg/data/idx.h"
 #include "thalweg/data/image.h"
+#include "thalweg/data/image_folder.h"
 #include "thalweg/data/loader.h"
 #include "thalweg/data/sampler.h"
 #include "thalweg/data/transforms.h"

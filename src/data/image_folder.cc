@@ -1,0 +1,141 @@
+// Copyright The Thalweg Authors. SPDX-License-Identifier: Apache-2.0
+#include "thalweg/data/image_folder.h"
+
+#include <algorithm>
+#include <cstring>
+
+#include "data/file_bytes.h"
+#include "data/image/codec.h"
+#include "data/manifest.h"
+#include "data/rows.h"
+
+namespace thalweg::data {
+namespace {
+
+LabelledFiles list_classes(const std::string& directory) {
+  LabelledFiles result;
+  result.classes = list_directory(directory).folders;
+  TW_REQUIRE(!result.classes.empty(), directory,
+             ": holds no folders, of which each would be a class; give a manifest, ", "or open it without labels");
+  for (size_t i = 0; i < result.classes.size(); ++i) {
+    const size_t before = result.paths.size();
+    list_images(directory, result.classes[i], result.paths);
+    TW_REQUIRE(result.paths.size() > before, directory, "/", result.classes[i], ": holds no images");
+    result.labels.resize(result.paths.size(), static_cast<int64_t>(i));
+  }
+  return result;
+}
+
+LabelledFiles list_files(const std::string& directory, const ImageFolderOptions& options) {
+  LabelledFiles result;
+  switch (options.labels) {
+    case ImageLabels::kFolders: result = list_classes(directory); break;
+    case ImageLabels::kManifest: result = read_manifest(options.manifest); break;
+    case ImageLabels::kNone: list_images(directory, "", result.paths); break;
+  }
+  TW_REQUIRE(result.paths.size() > 0, directory, ": holds no images");
+  return result;
+}
+
+/// Decoded pixels as a cache keeps them: the extents, then the pixels.
+constexpr size_t kPixelHeader = 3 * sizeof(int64_t);
+
+void pack_pixels(const Tensor& image, std::vector<uint8_t>& bytes) {
+  bytes.resize(kPixelHeader + image.num_bytes());
+  std::memcpy(bytes.data(), image.shape().dims().data(), kPixelHeader);
+  std::memcpy(bytes.data() + kPixelHeader, image.raw(), image.num_bytes());
+}
+
+Tensor unpack_pixels(const std::vector<uint8_t>& bytes) {
+  std::vector<int64_t> dims(3);
+  std::memcpy(dims.data(), bytes.data(), kPixelHeader);
+  Tensor image(DType::kU8, Shape(dims));
+  std::memcpy(image.raw(), bytes.data() + kPixelHeader, image.num_bytes());
+  return image;
+}
+
+}  // namespace
+
+class ImageFolder::Impl {
+ public:
+  Impl(const std::string& directory, const ImageFolderOptions& options)
+      : directory_(directory), options_(options), files_(list_files(directory, options)) {
+    type_ = options_.pipeline.output_type(channels_of(options_.decode.color));
+    std::vector<int64_t> dims = type_.shape.dims();
+    dims.insert(dims.begin(), kFree);
+    type_.shape = Shape(dims);
+    if (options_.cache.memory_bytes > 0 || options_.cache.disk_bytes > 0) {
+      cache_ = std::make_unique<SampleCache>(size(), options_.cache);
+    }
+  }
+
+  int64_t size() const { return static_cast<int64_t>(files_.paths.size()); }
+  const TensorType& type() const { return type_; }
+  const LabelledFiles& files() const { return files_; }
+  bool has_labels() const { return options_.labels != ImageLabels::kNone; }
+  std::string path(int64_t index) const {
+    TW_REQUIRE(index >= 0 && index < size(), directory_, ": ", size(), " images, none has the number ", index);
+    return directory_ + "/" + std::string(files_.paths[static_cast<size_t>(index)]);
+  }
+  void read_image(int64_t index, const Draw& draw, void* target) const;
+  CacheStatus cache_status() const { return cache_ != nullptr ? cache_->status() : CacheStatus(); }
+
+ private:
+  /// `bytes` must outlive the sample.
+  ImageSample sample(int64_t index, const std::string& path, std::vector<uint8_t>& bytes) const;
+
+  const std::string directory_;
+  const ImageFolderOptions options_;
+  const LabelledFiles files_;
+  TensorType type_;
+  std::unique_ptr<SampleCache> cache_;
+};
+
+ImageSample ImageFolder::Impl::sample(int64_t index, const std::string& path, std::vector<uint8_t>& bytes) const {
+  const bool keeps_pixels = cache_ != nullptr && options_.cache_what == ImageCache::kPixels;
+  const bool kept = cache_ != nullptr && cache_->get(index, bytes);
+  if (kept && keeps_pixels) return ImageSample(unpack_pixels(bytes));
+  if (!kept) read_file(path, bytes);
+  if (keeps_pixels) {
+    Tensor pixels = decode_image(bytes, path, options_.decode);
+    pack_pixels(pixels, bytes);
+    cache_->put(index, bytes);
+    return ImageSample(std::move(pixels));
+  }
+  if (!kept && cache_ != nullptr) cache_->put(index, bytes);
+  return ImageSample(bytes, path, options_.decode);
+}
+
+void ImageFolder::Impl::read_image(int64_t index, const Draw& draw, void* target) const {
+  thread_local std::vector<uint8_t> bytes;
+  ImageSample image = sample(index, path(index), bytes);
+  options_.pipeline.run(image, draw, index, target);
+}
+
+ImageFolder::ImageFolder(const std::string& directory, const ImageFolderOptions& options)
+    : impl_(std::make_unique<Impl>(directory, options)) {}
+ImageFolder::~ImageFolder() = default;
+
+int64_t ImageFolder::size() const { return impl_->size(); }
+std::vector<TensorType> ImageFolder::input_types() const { return {impl_->type()}; }
+std::vector<TensorType> ImageFolder::target_types() const {
+  if (!impl_->has_labels()) return {};
+  return {{DType::kI64, {kFree}}};
+}
+
+void ImageFolder::read(std::span<const int64_t> indices, const Draw& draw, const Batch& batch, int64_t row) const {
+  for (const int64_t index : indices) {
+    impl_->read_image(index, draw, row_of(batch.inputs[0], row));
+    if (impl_->has_labels()) batch.targets[0].data<int64_t>()[row] = label(index);
+    ++row;
+  }
+}
+
+const std::vector<std::string>& ImageFolder::classes() const { return impl_->files().classes; }
+std::string ImageFolder::path(int64_t index) const { return impl_->path(index); }
+int64_t ImageFolder::label(int64_t index) const {
+  return impl_->has_labels() ? impl_->files().labels[static_cast<size_t>(index)] : -1;
+}
+CacheStatus ImageFolder::cache_status() const { return impl_->cache_status(); }
+
+}  // namespace thalweg::data
