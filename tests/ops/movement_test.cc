@@ -138,7 +138,12 @@ TEST(Transpose, RefusesAPermutationWithRepeats) {
 TEST(Pad, HasThreeModes) {
   for (const char* mode : {"constant", "reflect", "edge"}) {
     const BuildOp build = [mode](const Values& v) { return Values{ops::pad(v[0], {0, 1, 2, 0, 2, 1}, mode, 0.5)}; };
-    check_both({{{2, 3, 4}}}, build, std::string(mode) == "constant" ? "native pad" : "reference");
+    // The gradient of a constant margin is a pad with the signs turned.
+    const std::string gradient = std::string(mode) == "constant" ? "native pad" : "native pad_grad";
+    check_both({{{2, 3, 4}}}, build, "native pad");
+    check_both({{{1, 3, 5}}}, build, gradient);
+    check_both({{{0, 3, 4}}}, build, "reference");
+    check_fast_path({{{20, 30, 40}}}, build, gradient);
   }
   check_both(
       {{{4, 5}}},
@@ -219,7 +224,13 @@ TEST(Tile, Repeats) {
       [](const Values& v) {
         return Values{ops::tile(v[0], {1, 1, 2})};
       },
-      "native tile");
+      "native tile_grad");
+  check_fast_path(
+      {{{20, 30, 40}}},
+      [](const Values& v) {
+        return Values{ops::tile(v[0], {2, 1, 3})};
+      },
+      "native tile_grad");
   check_both(
       {{{0, 3}}},
       [](const Values& v) {

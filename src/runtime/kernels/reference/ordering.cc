@@ -1,4 +1,6 @@
 // Copyright The Thalweg Authors. SPDX-License-Identifier: Apache-2.0
+#include "runtime/kernels/ordering.h"
+
 #include <algorithm>
 #include <numeric>
 
@@ -49,11 +51,7 @@ void top_k(const ReferenceCall& call) {
     const T* x = call.in(0).data<T>();
     for_each_line(call, axis, k, [&](int64_t from, int64_t to, int64_t stride) {
       std::iota(order.begin(), order.end(), int64_t{0});
-      std::partial_sort(order.begin(), order.begin() + k, order.end(), [&](int64_t a, int64_t b) {
-        const T left = x[from + a * stride], right = x[from + b * stride];
-        if (left == right) return a < b;
-        return smallest ? left < right : left > right;
-      });
+      std::partial_sort(order.begin(), order.begin() + k, order.end(), BestFirst<T>{x + from, stride, smallest});
       for (int64_t i = 0; i < k; ++i) {
         call.out(0).data<T>()[to + i * stride] = x[from + order[static_cast<size_t>(i)] * stride];
         call.out(1).data<int64_t>()[to + i * stride] = order[static_cast<size_t>(i)];
@@ -72,11 +70,11 @@ void cumsum(const ReferenceCall& call) {
     const T* x = call.in(0).data<T>();
     T* y = call.out().data<T>();
     for_each_line(call, axis, size, [&](int64_t from, int64_t to, int64_t stride) {
-      double sum = 0;
+      SumOf<T> sum = 0;
       for (int64_t step = 0; step < size; ++step) {
         const int64_t k = reverse ? size - 1 - step : step;
-        const double before = sum;
-        sum += static_cast<double>(x[from + k * stride]);
+        const SumOf<T> before = sum;
+        sum += static_cast<SumOf<T>>(x[from + k * stride]);
         y[to + k * stride] = static_cast<T>(exclusive ? before : sum);
       }
     });
