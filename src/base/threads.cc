@@ -43,6 +43,9 @@ int available_processors() {
 }
 
 void use_threads(int threads) {
+  // Where threads cannot be made, libgomp ends the process.
+  constexpr int kMost = 1024;
+  TW_REQUIRE(threads >= 1 && threads <= kMost, "cannot run with ", threads, " threads: at least 1, at most ", kMost);
   TW_REQUIRE(threads <= omp_get_thread_limit(), threads, " threads are asked for, but OMP_THREAD_LIMIT allows ",
              omp_get_thread_limit());
   TW_REQUIRE(threads == 1 || omp_get_active_level() < omp_get_max_active_levels(), "a program for ", threads,

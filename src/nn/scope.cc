@@ -19,6 +19,10 @@ std::string Scope::name(const std::string& local) const { return path_.empty() ?
 
 Value* Scope::parameter(const std::string& local, const Shape& shape, const init::Initializer& initializer) const {
   const std::string full = name(local);
+  for (const int64_t size : shape.dims()) {
+    TW_REQUIRE(size > 0, "parameter '", full, "' would have a dimension of size ", size,
+               ": a layer needs sizes above 0");
+  }
   if (reuse_) {
     Value* known = graph_->find(full);
     if (known != nullptr) {

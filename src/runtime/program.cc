@@ -13,7 +13,7 @@ std::shared_ptr<Program> Program::compile(std::unique_ptr<Graph> graph, std::sha
   program->graph_ = std::move(graph);
   program->variables_ = std::move(variables);
   program->options_ = options;
-  if (program->options_.threads <= 0) program->options_.threads = available_processors();
+  if (program->options_.threads == 0) program->options_.threads = available_processors();
   // oneDNN's choice of kernel depends on the number of threads at the time it is asked.
   use_threads(program->options_.threads);
   Lowering(*program).run();

@@ -18,6 +18,23 @@ StepOptions step_options(const TrainOptions& options) {
           options.accumulate, options.seed, options.profile};
 }
 
+TrainOptions checked(TrainOptions options) {
+  const auto require = [](bool holds, const char* what, double value, const char* bound) {
+    TW_REQUIRE(holds, "train option ", what, " is ", value, ", must be ", bound);
+  };
+  // Written so that NaN fails too.
+  require(options.learning_rate >= 0, "learning_rate", options.learning_rate, "positive, or 0 for the optimiser's own");
+  require(options.clip_norm >= 0, "clip_norm", options.clip_norm, "positive, or 0 for none");
+  require(options.clip_value >= 0, "clip_value", options.clip_value, "positive, or 0 for none");
+  require(options.batch_size >= 1, "batch_size", static_cast<double>(options.batch_size), "at least 1");
+  require(options.accumulate >= 1, "accumulate", options.accumulate, "at least 1");
+  require(options.prefetch >= 1, "prefetch", options.prefetch, "at least 1");
+  require(options.checkpoints.keep >= 1, "checkpoints.keep", options.checkpoints.keep, "at least 1");
+  require(options.early_stopping.patience >= 0, "early_stopping.patience",
+          static_cast<double>(options.early_stopping.patience), "positive, or 0 for never");
+  return options;
+}
+
 /// Throws if no metric has that name.
 std::string score_to_watch(const TrainOptions& options) {
   if (options.score.empty()) return options.metrics.empty() ? "loss" : options.metrics.front()->name();
@@ -47,7 +64,7 @@ Trainer::Impl::Impl(Model& trained, const Loss& loss, optim::Optimizer given, Tr
                     std::atomic<bool>& flag)
     : model(trained),
       optimizer(std::move(given)),
-      options(std::move(given_options)),
+      options(checked(std::move(given_options))),
       stop(flag),
       step(trained, loss, optimizer, step_options(options)),
       evaluator(trained, loss, options.threads),
@@ -140,6 +157,8 @@ bool Trainer::Impl::run_batch(const data::LoadedBatch& loaded) {
     updated = result.updated;
   } catch (const NonFiniteLoss& error) {
     report_bad_batch(loaded, error.what());
+  } catch (const Error& error) {
+    throw Error(place_of(loaded) + ": " + error.what());
   }
   if (!updated && loaded.last_of_epoch) updated = step.flush(state.learning_rate);
   return updated;
@@ -153,14 +172,19 @@ void Trainer::Impl::count_batch(const data::LoadedBatch& loaded, double loss) {
   group_samples += loaded.batch.size();
 }
 
-void Trainer::Impl::report_bad_batch(const data::LoadedBatch& loaded, const std::string& what) {
+std::string Trainer::Impl::place_of(const data::LoadedBatch& loaded) const {
   std::ostringstream where;
   where << "step " << state.progress.iteration + 1 << " (epoch " << loaded.position.epoch + 1 << ", batch "
         << loaded.position.batch + 1 << " of " << state.batches_per_epoch << ")";
-  TW_REQUIRE(options.non_finite == NonFinite::kSkip, where.str(), ": ", what,
+  return where.str();
+}
+
+void Trainer::Impl::report_bad_batch(const data::LoadedBatch& loaded, const std::string& what) {
+  const std::string where = place_of(loaded);
+  TW_REQUIRE(options.non_finite == NonFinite::kSkip, where, ": ", what,
              "; the weights are those before this batch. A lower learning rate or clip_norm may help; "
              "NonFinite::kSkip leaves such batches out");
-  tell([&](Callback& callback) { callback.on_message(where.str() + ": " + what + "; the batch was skipped"); });
+  tell([&](Callback& callback) { callback.on_message(where + ": " + what + "; the batch was skipped"); });
 }
 
 void Trainer::Impl::complete_step(const data::LoadedBatch& loaded, bool updated) {

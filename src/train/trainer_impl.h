@@ -29,6 +29,8 @@ struct Trainer::Impl {
   bool advance(data::Loader& loader, const data::Dataset* validation);
   bool run_batch(const data::LoadedBatch& loaded);
   void count_batch(const data::LoadedBatch& loaded, double loss);
+  /// For messages: the step, epoch and batch.
+  std::string place_of(const data::LoadedBatch& loaded) const;
   void report_bad_batch(const data::LoadedBatch& loaded, const std::string& what);
   void complete_step(const data::LoadedBatch& loaded, bool updated);
   void validate(const data::Dataset& data);

@@ -3,6 +3,7 @@
 
 #include <cmath>
 
+#include "support/error_text.h"
 #include "support/op_check.h"
 #include "thalweg/nn.h"
 #include "thalweg/passes.h"
@@ -287,6 +288,17 @@ TEST(Zoo, UnknownNamesListTheNearest) {
   };
   EXPECT_NE(message("resnet5", {}).find("resnet50"), std::string::npos);
   EXPECT_NE(message("lenet", {{"clases", int64_t{3}}}).find("'clases'; did you mean classes"), std::string::npos);
+}
+
+TEST(Layers, SizesMustBePositive) {
+  Graph graph;
+  Value* x = graph.input("x", {DType::kF32, {2, 3}});
+  for (const int64_t size : {0, -1}) {
+    EXPECT_NE(error_text([&] {
+                nn::Linear(3, size).forward(nn::Scope(graph).sub("head"), x);
+              }).find("parameter 'head.weight' would have a dimension of size " + std::to_string(size)),
+              std::string::npos);
+  }
 }
 
 TEST(Zoo, ParameterCountsAreTorchvisions) {

@@ -3,8 +3,10 @@
 #include <gtest/gtest.h>
 
 #include <cmath>
+#include <limits>
 #include <thread>
 
+#include "support/error_text.h"
 #include "support/temporary_directory.h"
 #include "thalweg/losses.h"
 #include "thalweg/train.h"
@@ -184,7 +186,8 @@ TEST(Trainer, ALabelOutOfRangeChangesNothing) {
     trainer.fit(train);
     FAIL();
   } catch (const Error& error) {
-    EXPECT_THAT(error.what(), HasSubstr("7"));
+    EXPECT_THAT(error.what(), HasSubstr("step 1 (epoch 1, batch 1 of 1): softmax_cross_entropy"));
+    EXPECT_THAT(error.what(), HasSubstr("label 7"));
   }
   EXPECT_EQ(floats(model.weight("layer.weight")), before);
 }
@@ -272,6 +275,25 @@ TEST(Trainer, RejectsWhatCannotWork) {
   Model model(affine_graph(2));
   EXPECT_THROW(Trainer(model, squared_error(), optim::sgd(), quiet({.score = "fame"})), Error);
   EXPECT_THROW(Trainer(model, squared_error(), optim::sgd(), quiet({.accumulate = 0})), Error);
+  constexpr double nan = std::numeric_limits<double>::quiet_NaN();
+  const std::pair<const char*, TrainOptions> bad[] = {{"learning_rate", {.learning_rate = nan}},
+                                                      {"learning_rate", {.learning_rate = -0.1}},
+                                                      {"clip_norm", {.clip_norm = -1}},
+                                                      {"clip_value", {.clip_value = -1}},
+                                                      {"batch_size", {.batch_size = 0}},
+                                                      {"prefetch", {.prefetch = 0}},
+                                                      {"checkpoints.keep", {.checkpoints = {.keep = 0}}},
+                                                      {"patience", {.early_stopping = {.patience = -1}}}};
+  for (const auto& [name, options] : bad) {
+    EXPECT_THAT(error_text([&, &given = options] { Trainer(model, squared_error(), optim::sgd(), given); }),
+                HasSubstr(name));
+  }
+  for (const int threads : {-3, 100000}) {
+    EXPECT_THAT(error_text([&] {
+                  Trainer(model, squared_error(), optim::sgd(), quiet({.threads = threads})).fit(affine_data(10, 2));
+                }),
+                HasSubstr(std::to_string(threads) + " threads"));
+  }
   Trainer trainer(model, squared_error(), optim::sgd(), quiet());
   EXPECT_THROW(trainer.fit(affine_data(10, 3)), Error) << "another number of features";
   EXPECT_THROW(trainer.fit(data::TensorDataset({Tensor::zeros(DType::kF32, {0, 2})})), Error) << "no samples";
