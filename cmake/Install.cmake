@@ -1,14 +1,19 @@
-# `cmake --install`: the library with oneDNN beside it, the headers, the program, and a CMake package.
+# `cmake --install`: the libraries with oneDNN and Arrow beside them, the headers, the program, and a CMake package.
 
 include(CMakePackageConfigHelpers)
 set(thalweg_package_dir "${CMAKE_INSTALL_LIBDIR}/cmake/thalweg")
 
-install(TARGETS thalweg EXPORT thalwegTargets)
+install(TARGETS thalweg thalweg_arrow EXPORT thalwegTargets)
 if(TARGET thalweg-cli)
   install(TARGETS thalweg-cli)
 endif()
 file(REAL_PATH "${OneDNN_LIBRARY}" onednn_library_file)
-install(FILES "${onednn_library_file}" DESTINATION "${CMAKE_INSTALL_LIBDIR}")
+set(arrow_library_files "")
+foreach(library IN LISTS Arrow_LIBRARIES)
+  file(REAL_PATH "${library}" library_file)
+  list(APPEND arrow_library_files "${library_file}")
+endforeach()
+install(FILES "${onednn_library_file}" ${arrow_library_files} DESTINATION "${CMAKE_INSTALL_LIBDIR}")
 if(EXISTS "${PROJECT_SOURCE_DIR}/include")
   install(DIRECTORY "${PROJECT_SOURCE_DIR}/include/" DESTINATION "${CMAKE_INSTALL_INCLUDEDIR}")
 endif()

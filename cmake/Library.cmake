@@ -1,9 +1,9 @@
-# libthalweg: every src/**/*.cc but the command-line program, in one shared library.
+# libthalweg: every src/**/*.cc but the command-line program and what needs Arrow, in one shared library.
 
 file(GLOB_RECURSE thalweg_sources CONFIGURE_DEPENDS "${PROJECT_SOURCE_DIR}/src/*.cc")
 set(thalweg_simd_sources ${thalweg_sources})
 list(FILTER thalweg_simd_sources INCLUDE REGEX "/src/runtime/kernels/simd/[^/]*\\.cc$")
-list(FILTER thalweg_sources EXCLUDE REGEX "/src/(cli|runtime/kernels/simd)/")
+list(FILTER thalweg_sources EXCLUDE REGEX "/src/(cli|data/arrow|runtime/kernels/simd)/")
 
 add_library(thalweg SHARED ${thalweg_sources})
 add_library(thalweg::thalweg ALIAS thalweg)

@@ -1,0 +1,142 @@
+// Copyright The Thalweg Authors. SPDX-License-Identifier: Apache-2.0
+#include "data/arrow/files.h"
+
+#include <arrow/compute/initialize.h>
+#include <arrow/csv/options.h>
+#include <arrow/dataset/file_csv.h>
+#include <arrow/dataset/file_ipc.h>
+#include <arrow/dataset/file_parquet.h>
+#include <arrow/filesystem/api.h>
+#include <parquet/metadata.h>
+
+#include <algorithm>
+#include <array>
+#include <string_view>
+
+#include "data/arrow/arrow_types.h"
+#include "data/arrow/result.h"
+
+namespace thalweg::data {
+namespace {
+
+namespace fs = arrow::fs;
+namespace ds = arrow::dataset;
+
+struct Ending {
+  std::string_view text;
+  TableFormat format;
+};
+constexpr std::array<Ending, 7> kEndings = {{{".parquet", TableFormat::kParquet},
+                                             {".parq", TableFormat::kParquet},
+                                             {".arrow", TableFormat::kArrow},
+                                             {".feather", TableFormat::kArrow},
+                                             {".ipc", TableFormat::kArrow},
+                                             {".csv", TableFormat::kCsv},
+                                             {".tsv", TableFormat::kCsv}}};
+
+TableFormat format_by_name(const std::string& path) {
+  for (const Ending& ending : kEndings) {
+    if (path.ends_with(ending.text)) return ending.format;
+  }
+  return TableFormat::kAuto;
+}
+
+/// The files at `path`: itself, or those below it, in the order of names; hidden ones and those that begin with _
+/// (which Spark writes beside its data) are left out.
+std::vector<fs::FileInfo> find_files(fs::FileSystem& system, const std::string& path, const std::string& uri) {
+  const fs::FileInfo info = value_of(system.GetFileInfo(path), uri);
+  TW_REQUIRE(info.type() != fs::FileType::NotFound, uri, ": no such file or directory");
+  if (info.type() == fs::FileType::File) return {info};
+  fs::FileSelector selector;
+  selector.base_dir = path;
+  selector.recursive = true;
+  std::vector<fs::FileInfo> found = value_of(system.GetFileInfo(selector), uri);
+  std::erase_if(found, [](const fs::FileInfo& file) {
+    return !file.IsFile() || file.base_name().empty() || file.base_name()[0] == '_' || file.base_name()[0] == '.';
+  });
+  std::sort(found.begin(), found.end(), [](const auto& a, const auto& b) { return a.path() < b.path(); });
+  return found;
+}
+
+/// Leaves the files of the format asked for, or, if none was, of the first one found.
+TableFormat choose_format(std::vector<fs::FileInfo>& files, TableFormat wanted, const std::string& uri) {
+  if (wanted == TableFormat::kAuto) {
+    for (const fs::FileInfo& file : files) {
+      if (wanted == TableFormat::kAuto) wanted = format_by_name(file.path());
+    }
+    TW_REQUIRE(wanted != TableFormat::kAuto, uri, ": no file's name ends in .parquet, .arrow, .feather, .csv or .tsv; ",
+               "say what format it is");
+  }
+  if (files.size() > 1) {
+    std::erase_if(files, [&](const fs::FileInfo& file) { return format_by_name(file.path()) != wanted; });
+  }
+  TW_REQUIRE(!files.empty(), uri, ": holds no table files of that format");
+  return wanted;
+}
+
+std::shared_ptr<ds::FileFormat> csv_format(const TableOptions& options, char separator,
+                                           const std::shared_ptr<std::atomic<int64_t>>& skipped) {
+  auto format = std::make_shared<ds::CsvFileFormat>();
+  auto scan = std::make_shared<ds::CsvFragmentScanOptions>();
+  format->parse_options.delimiter = separator;
+  if (options.bad_rows == BadSample::kSkip) {
+    format->parse_options.invalid_row_handler = [skipped](const arrow::csv::InvalidRow&) {
+      ++*skipped;
+      return arrow::csv::InvalidRowResult::Skip;
+    };
+  }
+  for (const auto* tensors : {&options.inputs, &options.targets}) {
+    for (const TensorColumns& tensor : *tensors) {
+      for (const std::string& column : tensor.columns) {
+        scan->convert_options.column_types[column] = arrow_type(tensor.dtype);
+      }
+    }
+  }
+  format->default_fragment_scan_options = scan;
+  return format;
+}
+
+}  // namespace
+
+TableFiles open_files(const std::string& uri, const TableOptions& options) {
+  static const arrow::Status kInitialized = arrow::compute::Initialize();
+  require_ok(kInitialized, "Arrow");
+  std::string path;
+  const auto system = value_of(fs::FileSystemFromUriOrPath(uri, &path), uri);
+  std::vector<fs::FileInfo> files = find_files(*system, path, uri);
+  TableFiles result;
+  result.uri = uri;
+  result.format = choose_format(files, options.format, uri);
+  result.skipped_rows = std::make_shared<std::atomic<int64_t>>(0);
+  std::shared_ptr<ds::FileFormat> format;
+  if (result.format == TableFormat::kParquet) {
+    format = std::make_shared<ds::ParquetFileFormat>();
+  } else if (result.format == TableFormat::kArrow) {
+    format = std::make_shared<ds::IpcFileFormat>();
+  } else {
+    const bool tabs = files.front().path().ends_with(".tsv") && options.csv_separator == ',';
+    format = csv_format(options, tabs ? '\t' : options.csv_separator, result.skipped_rows);
+  }
+  const auto factory =
+      value_of(ds::FileSystemDatasetFactory::Make(system, files, format, ds::FileSystemFactoryOptions()), uri);
+  result.dataset = value_of(factory->Finish(), uri);
+  auto fragments = value_of(result.dataset->GetFragments(), uri);
+  result.fragments = value_of(fragments.ToVector(), uri);
+  return result;
+}
+
+std::vector<RowGroup> row_groups(const TableFiles& files) {
+  std::vector<RowGroup> result;
+  for (const auto& fragment : files.fragments) {
+    auto& parquet = dynamic_cast<ds::ParquetFileFragment&>(*fragment);
+    const std::string& path = parquet.source().path();
+    require_ok(parquet.EnsureCompleteMetadata(), path);
+    for (const int group : parquet.row_groups()) {
+      const int64_t rows = parquet.metadata()->RowGroup(group)->num_rows();
+      if (rows > 0) result.push_back({value_of(parquet.Subset(std::vector<int>{group}), path), rows});
+    }
+  }
+  return result;
+}
+
+}  // namespace thalweg::data

@@ -1,0 +1,200 @@
+// Copyright The Thalweg Authors. SPDX-License-Identifier: Apache-2.0
+#include "thalweg/data/table.h"
+
+#include <arrow/compute/expression.h>
+#include <arrow/dataset/scanner.h>
+#include <arrow/table.h>
+
+#include <algorithm>
+#include <cstring>
+#include <set>
+
+#include "base/text.h"
+#include "base/threads.h"
+#include "data/arrow/block_store.h"
+#include "data/arrow/files.h"
+#include "data/arrow/result.h"
+#include "data/rows.h"
+
+namespace thalweg::data {
+namespace {
+
+namespace cp = arrow::compute;
+namespace ds = arrow::dataset;
+
+cp::Expression expression_of(const Condition& condition) {
+  const cp::Expression value = std::visit([](const auto& v) { return cp::literal(v); }, condition.value);
+  const cp::Expression column = cp::field_ref(condition.column);
+  switch (condition.kind) {
+    case Condition::Kind::kEqual: return cp::equal(column, value);
+    case Condition::Kind::kNotEqual: return cp::not_equal(column, value);
+    case Condition::Kind::kLess: return cp::less(column, value);
+    case Condition::Kind::kLessEqual: return cp::less_equal(column, value);
+    case Condition::Kind::kGreater: return cp::greater(column, value);
+    case Condition::Kind::kGreaterEqual: return cp::greater_equal(column, value);
+  }
+  return cp::literal(true);
+}
+
+std::vector<TensorColumns> all_tensors(const TableOptions& options) {
+  std::vector<TensorColumns> result = options.inputs;
+  result.insert(result.end(), options.targets.begin(), options.targets.end());
+  return result;
+}
+
+void check_columns(const TableFiles& files, const TableOptions& options) {
+  const std::vector<std::string> known = files.dataset->schema()->field_names();
+  const auto check = [&](const std::string& name) {
+    TW_REQUIRE(std::find(known.begin(), known.end(), name) != known.end(), files.uri, ": there is no column '", name,
+               "'; near: ", nearest_names(name, known));
+  };
+  TW_REQUIRE(!options.inputs.empty(), files.uri, ": no columns were chosen as inputs");
+  for (const TensorColumns& tensor : all_tensors(options)) {
+    TW_REQUIRE(!tensor.columns.empty(), files.uri, ": a tensor of no columns");
+    TW_REQUIRE(!tensor.flat || tensor.columns.size() == 1, files.uri, ": ", tensor.columns.size(),
+               " columns cannot be a flat tensor");
+    for (const std::string& name : tensor.columns) check(name);
+  }
+  for (const Condition& condition : options.filter) check(condition.column);
+}
+
+std::vector<TensorType> types_of(const std::vector<TensorColumns>& tensors) {
+  std::vector<TensorType> result;
+  for (const TensorColumns& tensor : tensors) {
+    Shape shape{kFree};
+    if (!tensor.flat) shape = Shape{kFree, static_cast<int64_t>(tensor.columns.size())};
+    result.push_back({tensor.dtype, shape});
+  }
+  return result;
+}
+
+}  // namespace
+
+class Table::Impl {
+ public:
+  Impl(const std::string& uri, const TableOptions& options)
+      : options_(options), tensors_(all_tensors(options)), files_(open_files(uri, options)) {
+    check_columns(files_, options_);
+    if (files_.format == TableFormat::kParquet && options_.filter.empty()) {
+      read_as_needed();
+    } else {
+      read_all();
+    }
+  }
+
+  int64_t size() const { return ends_.empty() ? 0 : ends_.back(); }
+  const TableOptions& options() const { return options_; }
+  int64_t skipped_rows() const { return *files_.skipped_rows; }
+  void read(std::span<const int64_t> indices, const Batch& batch, int64_t row) const;
+
+ private:
+  std::shared_ptr<ds::Scanner> scanner(ds::ScannerBuilder& builder, bool threads) const;
+  void read_as_needed();
+  void read_all();
+  BlockPtr load(const RowGroup& group, int64_t first_row) const;
+  BlockPtr block(size_t number) const { return store_ != nullptr ? store_->get(number) : blocks_[number]; }
+  void add_end(int64_t rows) { ends_.push_back(size() + rows); }
+
+  const TableOptions options_;
+  const std::vector<TensorColumns> tensors_;
+  const TableFiles files_;
+  std::vector<int64_t> ends_;  ///< the row past the last of each block
+  std::vector<RowGroup> groups_;
+  std::vector<BlockPtr> blocks_;
+  /// Last, as its threads use the rest.
+  std::unique_ptr<BlockStore> store_;
+};
+
+std::shared_ptr<ds::Scanner> Table::Impl::scanner(ds::ScannerBuilder& builder, bool threads) const {
+  std::set<std::string> names;
+  for (const TensorColumns& tensor : tensors_) names.insert(tensor.columns.begin(), tensor.columns.end());
+  require_ok(builder.Project(std::vector<std::string>(names.begin(), names.end())), files_.uri);
+  std::vector<cp::Expression> conditions;
+  for (const Condition& condition : options_.filter) conditions.push_back(expression_of(condition));
+  if (!conditions.empty()) require_ok(builder.Filter(cp::and_(conditions)), files_.uri);
+  require_ok(builder.UseThreads(threads), files_.uri);
+  return value_of(builder.Finish(), files_.uri);
+}
+
+void Table::Impl::read_as_needed() {
+  groups_ = row_groups(files_);
+  for (const RowGroup& group : groups_) add_end(group.rows);
+  const int threads = options_.threads > 0 ? options_.threads : available_processors();
+  store_ = std::make_unique<BlockStore>(
+      groups_.size(), static_cast<size_t>(threads), options_.memory_bytes,
+      [this](size_t number) { return load(groups_[number], ends_[number] - groups_[number].rows); });
+}
+
+BlockPtr Table::Impl::load(const RowGroup& group, int64_t first_row) const {
+  ds::ScannerBuilder builder(files_.dataset->schema(), group.fragment, std::make_shared<ds::ScanOptions>());
+  const auto table = value_of(scanner(builder, false)->ToTable(), files_.uri);
+  TW_REQUIRE(table->num_rows() == group.rows, files_.uri, ": a row group promises ", group.rows, " rows, but holds ",
+             table->num_rows());
+  const auto batch = value_of(table->CombineChunksToBatch(), files_.uri);
+  return std::make_shared<Block>(make_block(*batch, tensors_, options_, files_.uri, first_row));
+}
+
+void Table::Impl::read_all() {
+  ds::ScannerBuilder builder(files_.dataset);
+  auto batches = value_of(scanner(builder, true)->ScanBatches(), files_.uri);
+  int64_t bytes = 0;
+  for (;;) {
+    const ds::TaggedRecordBatch tagged = value_of(batches.Next(), files_.uri);
+    if (arrow::IsIterationEnd(tagged)) break;
+    if (tagged.record_batch->num_rows() == 0) continue;
+    blocks_.push_back(
+        std::make_shared<Block>(make_block(*tagged.record_batch, tensors_, options_, files_.uri, size())));
+    add_end(blocks_.back()->rows);
+    bytes += blocks_.back()->bytes();
+    TW_REQUIRE(bytes <= options_.memory_bytes, files_.uri, ": what is to be read takes more than ",
+               human_bytes(static_cast<double>(options_.memory_bytes)),
+               " (TableOptions::memory_bytes); Parquet without a filter is read in parts");
+  }
+}
+
+void Table::Impl::read(std::span<const int64_t> indices, const Batch& batch, int64_t row) const {
+  BlockPtr current;
+  int64_t begin = 0;
+  int64_t end = 0;
+  for (const int64_t index : indices) {
+    if (index < begin || index >= end) {
+      TW_REQUIRE(index >= 0 && index < size(), files_.uri, ": ", size(), " rows, none has the number ", index);
+      const auto number = static_cast<size_t>(std::upper_bound(ends_.begin(), ends_.end(), index) - ends_.begin());
+      current = block(number);
+      begin = number == 0 ? 0 : ends_[number - 1];
+      end = ends_[number];
+    }
+    for (size_t i = 0; i < current->tensors.size(); ++i) {
+      const Tensor& target = i < batch.inputs.size() ? batch.inputs[i] : batch.targets[i - batch.inputs.size()];
+      const Tensor& source = current->tensors[i];
+      std::memcpy(row_of(target, row), row_of(source, index - begin), row_bytes(source.type()));
+    }
+    ++row;
+  }
+}
+
+Table::Table(const std::string& uri, const TableOptions& options) : impl_(std::make_unique<Impl>(uri, options)) {}
+Table::~Table() = default;
+int64_t Table::size() const { return impl_->size(); }
+std::vector<TensorType> Table::input_types() const { return types_of(impl_->options().inputs); }
+std::vector<TensorType> Table::target_types() const { return types_of(impl_->options().targets); }
+void Table::read(std::span<const int64_t> indices, const Draw& /*draw*/, const Batch& batch, int64_t row) const {
+  impl_->read(indices, batch, row);
+}
+int64_t Table::skipped_rows() const { return impl_->skipped_rows(); }
+
+TableSchema inspect_table(const std::string& uri, TableFormat format) {
+  const TableFiles files = open_files(uri, {.inputs = {}, .format = format});
+  TableSchema result;
+  for (const auto& field : files.dataset->schema()->fields()) {
+    result.columns.push_back({field->name(), field->type()->ToString()});
+  }
+  result.files = static_cast<int64_t>(files.fragments.size());
+  if (files.format == TableFormat::kParquet) {
+    result.rows = 0;
+    for (const RowGroup& group : row_groups(files)) result.rows += group.rows;
+  }
+  return result;
+}
+
+}  // namespace thalweg::data

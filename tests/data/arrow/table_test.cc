@@ -1,0 +1,181 @@
+// Copyright The Thalweg Authors. SPDX-License-Identifier: Apache-2.0
+#include "thalweg/data/table.h"
+
+#include <arrow/api.h>
+#include <arrow/io/file.h>
+#include <arrow/ipc/writer.h>
+#include <gtest/gtest.h>
+#include <parquet/arrow/writer.h>
+
+#include <filesystem>
+#include <numeric>
+
+#include "support/error_text.h"
+#include "support/temporary_directory.h"
+
+namespace thalweg::data {
+namespace {
+
+using testing::error_text;
+using testing::TemporaryDirectory;
+using testing::write_bytes;
+
+/// Columns a = row (i64), b = row / 2 (f64, null where asked), c = -row (f32), name = "even" or "odd".
+std::shared_ptr<arrow::Table> numbers(int64_t begin, int64_t rows, int64_t null_row = -1) {
+  arrow::Int64Builder a;
+  arrow::DoubleBuilder b;
+  arrow::FloatBuilder c;
+  arrow::StringBuilder name;
+  for (int64_t i = begin; i < begin + rows; ++i) {
+    EXPECT_TRUE(a.Append(i).ok());
+    EXPECT_TRUE((i == null_row ? b.AppendNull() : b.Append(static_cast<double>(i) / 2)).ok());
+    EXPECT_TRUE(c.Append(-static_cast<float>(i)).ok());
+    EXPECT_TRUE(name.Append(i % 2 == 0 ? "even" : "odd").ok());
+  }
+  const auto schema = arrow::schema({arrow::field("a", arrow::int64()), arrow::field("b", arrow::float64()),
+                                     arrow::field("c", arrow::float32()), arrow::field("name", arrow::utf8())});
+  return arrow::Table::Make(schema, {*a.Finish(), *b.Finish(), *c.Finish(), *name.Finish()});
+}
+
+void write_parquet(const arrow::Table& table, const std::string& path, int64_t rows_per_group) {
+  const auto file = *arrow::io::FileOutputStream::Open(path);
+  ASSERT_TRUE(parquet::arrow::WriteTable(table, arrow::default_memory_pool(), file, rows_per_group).ok());
+  ASSERT_TRUE(file->Close().ok());
+}
+
+std::vector<float> column_of(const Dataset& dataset, size_t column) {
+  std::vector<int64_t> all(static_cast<size_t>(dataset.size()));
+  std::iota(all.begin(), all.end(), int64_t{0});
+  const Batch batch = dataset.fetch(all);
+  const int64_t width = batch.inputs[0].shape()[1];
+  std::vector<float> result;
+  for (int64_t i = 0; i < batch.size(); ++i) {
+    result.push_back(batch.inputs[0].data<float>()[i * width + static_cast<int64_t>(column)]);
+  }
+  return result;
+}
+
+TableOptions floats(std::vector<std::string> columns) { return {.inputs = {{std::move(columns)}}}; }
+
+class TableTest : public ::testing::Test {
+ protected:
+  TemporaryDirectory directory_;
+};
+
+TEST_F(TableTest, ParquetRowGroupsBecomeRows) {
+  write_parquet(*numbers(0, 1000), directory_ / "t.parquet", 64);
+  TableOptions options = floats({"c", "a", "b"});
+  options.targets = {{{"a"}, DType::kI64, true}};
+  const Table table(directory_ / "t.parquet", options);
+  EXPECT_EQ(table.size(), 1000);
+  EXPECT_EQ(table.input_types()[0], (TensorType{DType::kF32, {kFree, 3}}));
+  EXPECT_EQ(table.target_types()[0], (TensorType{DType::kI64, {kFree}}));
+  const Batch batch = table.fetch(std::vector<int64_t>{999, 0, 64, 63, 500});
+  const std::vector<float> expected = {-999, 999, 499.5, 0, 0, 0, -64, 64, 32, -63, 63, 31.5, -500, 500, 250};
+  EXPECT_TRUE(std::equal(expected.begin(), expected.end(), batch.inputs[0].data<float>()));
+  EXPECT_EQ(batch.targets[0].data<int64_t>()[3], 63);
+}
+
+TEST_F(TableTest, KeepsNoMoreThanTheBudgetAndStillReadsAll) {
+  write_parquet(*numbers(0, 4096), directory_ / "t.parquet", 128);
+  TableOptions options = floats({"a"});
+  options.memory_bytes = 1024;  // two row groups
+  const Table table(directory_ / "t.parquet", options);
+  Loader loader(table, BatchSampler(table.size(), {.batch_size = 100, .seed = 2, .shuffle_window = 300}),
+                {.threads = 3, .max_batches = 41});
+  LoadedBatch loaded;
+  double sum = 0;
+  while (loader.next(loaded)) {
+    for (int64_t i = 0; i < loaded.batch.size(); ++i) sum += loaded.batch.inputs[0].data<float>()[i];
+  }
+  EXPECT_EQ(sum, 4096.0 * 4095.0 / 2.0) << "every row once";
+}
+
+TEST_F(TableTest, AFilterLeavesRowsOut) {
+  write_parquet(*numbers(0, 100), directory_ / "t.parquet", 16);
+  TableOptions options = floats({"a"});
+  options.filter = {{"a", Condition::Kind::kGreaterEqual, int64_t{90}}, {"name", Condition::Kind::kEqual, "odd"}};
+  EXPECT_EQ(column_of(Table(directory_ / "t.parquet", options), 0), (std::vector<float>{91, 93, 95, 97, 99}));
+}
+
+TEST_F(TableTest, ADirectoryIsItsFilesInOrder) {
+  std::filesystem::create_directories(directory_ / "part=2");
+  write_parquet(*numbers(3, 2), directory_ / "part=2/x.parquet", 10);
+  write_parquet(*numbers(0, 3), directory_ / "a.parquet", 10);
+  write_bytes(directory_ / "_SUCCESS", "");
+  EXPECT_EQ(column_of(Table(directory_.path().string(), floats({"a"})), 0), (std::vector<float>{0, 1, 2, 3, 4}));
+  EXPECT_EQ(column_of(Table("file://" + directory_.path().string(), floats({"a"})), 0).size(), 5U);
+}
+
+TEST_F(TableTest, ArrowFiles) {
+  const auto table = numbers(0, 10);
+  const auto file = *arrow::io::FileOutputStream::Open(directory_ / "t.arrow");
+  const auto writer = *arrow::ipc::MakeFileWriter(file, table->schema());
+  ASSERT_TRUE(writer->WriteTable(*table, 4).ok());
+  ASSERT_TRUE(writer->Close().ok());
+  ASSERT_TRUE(file->Close().ok());
+  EXPECT_EQ(column_of(Table(directory_ / "t.arrow", floats({"b", "a"})), 1)[9], 9.0F);
+}
+
+TEST_F(TableTest, CsvIsParsedAsTheTypeOfTheTensor) {
+  write_bytes(directory_ / "t.csv", "x,y,word\n1,2.5,a\n3,4,b\n-7,1e3,c\n");
+  TableOptions options = floats({"y", "x"});
+  options.targets = {{{"x"}, DType::kI64, true}};
+  const Table table(directory_ / "t.csv", options);
+  EXPECT_EQ(column_of(table, 0), (std::vector<float>{2.5, 4, 1000}));
+  EXPECT_EQ(column_of(table, 1), (std::vector<float>{1, 3, -7}));
+  write_bytes(directory_ / "t.tsv", "x\ty\n1\t2\n");
+  EXPECT_EQ(column_of(Table(directory_ / "t.tsv", floats({"y"})), 0), (std::vector<float>{2}));
+}
+
+TEST_F(TableTest, RaggedCsvRowsFailOrAreCounted) {
+  write_bytes(directory_ / "t.csv", "x,y\n1,2\n3\n5,6,7\n8,9\n");
+  TableOptions options = floats({"y"});
+  const std::string text = error_text([&] { Table(directory_ / "t.csv", options); });
+  EXPECT_EQ(text.rfind(directory_ / "t.csv", 0), 0U) << text;
+  EXPECT_NE(text.find("Expected 2 columns, got 1"), std::string::npos) << text;
+  options.bad_rows = BadSample::kSkip;
+  const Table table(directory_ / "t.csv", options);
+  EXPECT_EQ(column_of(table, 0), (std::vector<float>{2, 9}));
+  EXPECT_GE(table.skipped_rows(), 2);
+}
+
+TEST_F(TableTest, NullsFailWithColumnAndRowOrAreFilled) {
+  write_parquet(*numbers(0, 100, 77), directory_ / "t.parquet", 10);
+  TableOptions options = floats({"b"});
+  const Table failing(directory_ / "t.parquet", options);
+  EXPECT_EQ(error_text([&] { column_of(failing, 0); }),
+            directory_ / "t.parquet" + ": column 'b' is null in row 77; set TableOptions::nulls to fill it");
+  options.nulls = Nulls::kFill;
+  options.fill = -1;
+  EXPECT_EQ(column_of(Table(directory_ / "t.parquet", options), 0)[77], -1.0F);
+}
+
+TEST_F(TableTest, WhatIsWrongIsNamed) {
+  write_parquet(*numbers(0, 10), directory_ / "t.parquet", 10);
+  const std::string path = directory_ / "t.parquet";
+  EXPECT_EQ(error_text([&] { Table(path, floats({"d"})); }), path + ": there is no column 'd'; near: a, b, c");
+  EXPECT_EQ(error_text([&] { column_of(Table(path, floats({"name"})), 0); }),
+            path + ": column 'name' holds string, which is no number");
+  EXPECT_EQ(error_text([&] { Table(directory_ / "absent.csv", floats({"d"})); }),
+            directory_ / "absent.csv" + ": no such file or directory");
+  write_bytes(directory_ / "cut.parquet", testing::read_bytes(path).substr(0, 300));
+  EXPECT_EQ(error_text([&] { Table(directory_ / "cut.parquet", floats({"a"})); }).rfind(directory_ / "cut.parquet", 0),
+            0U);
+  write_bytes(directory_ / "notes.txt", "hello");
+  EXPECT_NE(error_text([&] { Table(directory_ / "notes.txt", floats({"a"})); }).find("say what format"),
+            std::string::npos);
+  EXPECT_NE(error_text([&] { Table("nonsense://x/y.csv", floats({"a"})); }), "no error");
+}
+
+TEST_F(TableTest, InspectSaysWhatIsThere) {
+  write_parquet(*numbers(0, 10), directory_ / "t.parquet", 4);
+  const TableSchema schema = inspect_table(directory_ / "t.parquet");
+  EXPECT_EQ(schema.rows, 10);
+  EXPECT_EQ(schema.files, 1);
+  ASSERT_EQ(schema.columns.size(), 4U);
+  EXPECT_EQ(schema.columns[3].name + ":" + schema.columns[3].type, "name:string");
+}
+
+}  // namespace
+}  // namespace thalweg::data
