@@ -17,6 +17,16 @@ void dropout_gradient(GradientContext& context) {
   context.set(0, context.graph().add("dropout_grad", {context.output_gradient()}, context.attrs())->output());
 }
 
+std::vector<TensorType> infer_gaussian_noise(const InferContext& context) {
+  context.require_floating(0);
+  const double deviation = context.attrs().real("deviation");
+  context.require(deviation >= 0 && deviation <= 1e30, "the standard deviation must not be negative, got ", deviation);
+  return {context.type(0)};
+}
+
+void gaussian_noise_gradient(GradientContext& context) { context.set(0, context.output_gradient()); }
+
+const RegisterOp kGaussianNoise({"gaussian_noise", 1, 1, infer_gaussian_noise, gaussian_noise_gradient, false, true});
 const RegisterOp kDropout({"dropout", 1, 1, infer_dropout, dropout_gradient, false, true});
 const RegisterOp kDropoutGrad({"dropout_grad", 1, 1, infer_dropout, nullptr, false, true});
 
@@ -26,6 +36,10 @@ namespace ops {
 
 Value* dropout(Value* x, double probability, int64_t seed, const std::string& name) {
   return x->graph().add("dropout", {x}, {{"probability", probability}, {"seed", seed}}, name)->output();
+}
+
+Value* gaussian_noise(Value* x, double deviation, int64_t seed, const std::string& name) {
+  return x->graph().add("gaussian_noise", {x}, {{"deviation", deviation}, {"seed", seed}}, name)->output();
 }
 
 }  // namespace ops

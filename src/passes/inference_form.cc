@@ -32,7 +32,8 @@ void freeze_batch_norm(Graph& graph, Node& node) {
 void to_inference(Graph& graph) {
   graph.clear_assignments();
   for (Node* node : list_nodes(graph)) {
-    if (node->op_name() == "dropout") graph.replace(node->output(), node->input(0));
+    if (node->op_name() == "dropout" || node->op_name() == "gaussian_noise")
+      graph.replace(node->output(), node->input(0));
     if (node->op_name() == "batch_norm") freeze_batch_norm(graph, *node);
   }
   graph.remove_dead_nodes();

@@ -107,6 +107,8 @@ std::vector<LayerCase> dense_cases() {
       {"residual", nn::Residual(nn::Linear(4, 4)), {kFree, 4}, {kFree, 4}, {{"weight", {4, 4}}, {"bias", {4}}}},
       {"spatial_dropout", nn::Dropout2d(0.3), {kFree, 3, 4, 4}, {kFree, 3, 4, 4}, {}},
       {"dropout", nn::Dropout(0.3), {kFree, 3}, {kFree, 3}, {}},
+      {"gaussian_noise", nn::GaussianNoise(0.3), {kFree, 3}, {kFree, 3}, {}},
+      {"gaussian_dropout", nn::GaussianDropout(0.3), {kFree, 3}, {kFree, 3}, {}},
   };
 }
 

@@ -99,6 +99,33 @@ TEST(NormLayouts, LargeActivationsAgreeToo) {
   check_layouts("batch_norm_grad", {x, x, channels, channels, channels, channels}, {}, 1e-4);
 }
 
+TEST(GaussianNoise, HasTheMomentsAsked) {
+  constexpr int64_t count = 200000;
+  Graph graph;
+  Value* x = graph.input("x", {DType::kF32, {count}});
+  graph.mark_output(ops::gaussian_noise(x, 2.0, 5));
+  const Tensor noise = run_graph(graph, {Tensor::full<float>({count}, 1.0F)})[0];
+  double sum = 0, squares = 0, fourth = 0;
+  for (int64_t i = 0; i < count; ++i) {
+    const double z = (noise.data<float>()[i] - 1.0) / 2.0;
+    sum += z;
+    squares += z * z;
+    fourth += z * z * z * z;
+  }
+  EXPECT_NEAR(sum / count, 0, 0.01);
+  EXPECT_NEAR(squares / count, 1, 0.015);
+  EXPECT_NEAR(fourth / count, 3, 0.15);
+}
+
+TEST(GaussianNoise, GradientAndFastPath) {
+  const auto build = [](const std::vector<Value*>& v) {
+    return std::vector<Value*>{ops::gaussian_noise(v[0], 0.4, 3)};
+  };
+  check_gradients({{{3, 4}}}, build);
+  for (const Shape& shape : {Shape{3, 5}, Shape{1}, Shape{150, 151}}) check_fast_path({{shape}}, build, "native");
+  check_fast_path({{{0, 3}}}, build, "reference");
+}
+
 TEST(Dropout, KeepsTheRightShareAndScale) {
   Graph graph;
   Value* x = graph.input("x", {DType::kF32, {400, 500}});
@@ -150,6 +177,7 @@ TEST(NormErrors, NameWhatDoesNotFit) {
   expect_error([&] { ops::layer_norm(x, four, four, 3); }, "layer_norm");
   expect_error([&] { ops::group_norm(x, nullptr, nullptr, 3); }, "8 channels cannot be put into 3 groups");
   expect_error([&] { ops::group_norm(x, four, nullptr, 2); }, "scale must be");
+  expect_error([&] { ops::gaussian_noise(x, -1.0, 1, "noise"); }, "gaussian_noise 'noise': the standard deviation");
   expect_error([&] { ops::dropout(x, 1.0, 1, "drop"); }, "dropout 'drop': probability must be in [0, 1)");
 }
 

@@ -38,4 +38,24 @@ class AlphaDropout {
   double p_;
 };
 
+/// Adds normal numbers of the given standard deviation.
+class GaussianNoise {
+ public:
+  explicit GaussianNoise(double deviation) : deviation_(deviation) {}
+  Value* forward(const Scope& scope, Value* x) const;
+
+ private:
+  double deviation_;
+};
+
+/// Multiplies by normal numbers of mean 1 and the variance p / (1 - p) that Dropout's factors have.
+class GaussianDropout {
+ public:
+  explicit GaussianDropout(double p = 0.5) : p_(p) {}
+  Value* forward(const Scope& scope, Value* x) const;
+
+ private:
+  double p_;
+};
+
 }  // namespace thalweg::nn

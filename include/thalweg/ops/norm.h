@@ -36,5 +36,7 @@ Value* softmax_cross_entropy(Value* logits, Value* labels, int64_t ignore_index 
 /// In training: zeroes elements with `probability` and scales the rest; the same seed, step and shape give the same
 /// mask.
 Value* dropout(Value* x, double probability, int64_t seed, const std::string& name = "");
+/// In training: adds to each element a normal number of that standard deviation; repeatable as dropout is.
+Value* gaussian_noise(Value* x, double deviation, int64_t seed, const std::string& name = "");
 
 }  // namespace thalweg::ops

@@ -61,4 +61,16 @@ Value* AlphaDropout::forward(const Scope& scope, Value* x) const {
   return ops::where(dropped, ops::scalar_like(x, a * kSaturation + b), active);
 }
 
+Value* GaussianNoise::forward(const Scope& scope, Value* x) const {
+  scope.require(deviation_ >= 0.0, "GaussianNoise", "standard deviation ", deviation_, " is negative");
+  return deviation_ == 0.0 ? x : ops::gaussian_noise(x, deviation_, scope.random_seed(), scope.path());
+}
+
+Value* GaussianDropout::forward(const Scope& scope, Value* x) const {
+  scope.require(p_ >= 0.0 && p_ < 1.0, "GaussianDropout", "probability ", p_, " is not in [0, 1)");
+  if (p_ == 0.0) return x;
+  const double deviation = std::sqrt(p_ / (1.0 - p_));
+  return ops::mul(x, ops::gaussian_noise(ones_like(x, false), deviation, scope.random_seed(), scope.path()));
+}
+
 }  // namespace thalweg::nn

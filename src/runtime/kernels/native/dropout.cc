@@ -10,8 +10,8 @@ namespace {
 
 simd::DropoutCall masked_call(const RandomMask& mask, bool bf16) {
   simd::DropoutCall call;
-  call.mask_first = mask.first;
-  call.mask_second = mask.second;
+  call.mask_first = mask.bits.first();
+  call.mask_second = mask.bits.second();
   call.threshold = mask.threshold;
   call.scale = mask.scale;
   call.bf16 = bf16;

@@ -19,6 +19,19 @@ void dropout(const ReferenceCall& call) {
   });
 }
 
+void gaussian_noise(const ReferenceCall& call) {
+  const RandomBits bits(call.attrs().integer("seed"), call.step);
+  const double deviation = call.attrs().real("deviation");
+  dispatch_real(call.in(0).dtype(), [&](auto tag) {
+    using T = decltype(tag);
+    for (int64_t i = 0; i < call.out().num_elements(); ++i) {
+      const double noise = deviation * bits.normal_at(static_cast<uint64_t>(i));
+      call.out().data<T>()[i] = static_cast<T>(call.in(0).data<T>()[i] + noise);
+    }
+  });
+}
+
+const RegisterReference kGaussianNoise("gaussian_noise", gaussian_noise);
 const RegisterReference kDropout("dropout", dropout);
 const RegisterReference kDropoutGrad("dropout_grad", dropout);
 
