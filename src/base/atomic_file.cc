@@ -7,13 +7,17 @@
 #include <algorithm>
 #include <atomic>
 #include <cerrno>
+#include <chrono>
 #include <filesystem>
 #include <system_error>
+#include <vector>
 
 #include "thalweg/error.h"
 
 namespace thalweg {
 namespace {
+
+constexpr const char* kTemporary = ".tmp-";
 
 std::string resolved(const std::string& path) {
   std::error_code error;
@@ -33,11 +37,29 @@ int sync_directory_of(const std::string& path) {
   return result;
 }
 
+/// Best effort: the file that was written is not worth less because an old one could not be removed.
+void remove_leftovers(const std::string& path) {
+  namespace fs = std::filesystem;
+  constexpr auto kAbandoned = std::chrono::hours(1);
+  const fs::path parent = fs::path(path).parent_path();
+  const std::string prefix = fs::path(path).filename().string() + kTemporary;
+  std::error_code error;
+  std::vector<fs::path> leftovers;
+  for (fs::directory_iterator it(parent.empty() ? fs::path(".") : parent, error), end; !error && it != end;
+       it.increment(error)) {
+    std::error_code unknown;
+    if (!it->path().filename().string().starts_with(prefix)) continue;
+    const auto age = fs::file_time_type::clock::now() - fs::last_write_time(it->path(), unknown);
+    if (!unknown && age > kAbandoned) leftovers.push_back(it->path());
+  }
+  for (const fs::path& leftover : leftovers) fs::remove(leftover, error);
+}
+
 }  // namespace
 
 AtomicFile::AtomicFile(const std::string& path) : path_(resolved(path)) {
   static std::atomic<unsigned> counter{0};
-  temporary_ = path_ + ".tmp-" + std::to_string(::getpid()) + "-" + std::to_string(++counter);
+  temporary_ = path_ + kTemporary + std::to_string(::getpid()) + "-" + std::to_string(++counter);
   constexpr int kMode = 0666;  // the process's mask takes away what it must
   descriptor_ = ::open(temporary_.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, kMode);
   if (descriptor_ < 0) fail("create", errno);
@@ -77,6 +99,7 @@ void AtomicFile::commit() {
     fail("replace", error);
   }
   if (const int error = sync_directory_of(path_); error != 0) fail("sync the directory of", error);
+  remove_leftovers(path_);
 }
 
 void AtomicFile::fail(const char* action, int error_number) {

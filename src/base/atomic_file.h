@@ -11,7 +11,8 @@ namespace thalweg {
 /// removed and the old file stays as it was. A symbolic link is followed. Every failure throws an Error that names the
 /// path and the system's reason.
 ///
-/// A process that is killed leaves `<path>.tmp-<pid>-<number>` behind, which nobody will read.
+/// A process that is killed leaves `<path>.tmp-<pid>-<number>` behind, which nobody will read. The next commit() of the
+/// same path removes it if it is an hour old: before, it may belong to a process of another machine.
 class AtomicFile {
  public:
   explicit AtomicFile(const std::string& path);

@@ -84,5 +84,18 @@ TEST(AtomicFile, FailedWriteKeepsTheOldFileAndRemovesTheNew) {
   EXPECT_EQ(directory.num_files(), 1U);
 }
 
+TEST(AtomicFile, OldLeftoversOfKilledProcessesGo) {
+  const TemporaryDirectory directory;
+  const std::string path = directory / "file";
+  for (const char* name : {"file.tmp-12-1", "file.tmp-12-2", "other.tmp-12-1"}) write_bytes(directory / name, "part");
+  const auto old = std::filesystem::file_time_type::clock::now() - std::chrono::hours(2);
+  std::filesystem::last_write_time(directory / "file.tmp-12-1", old);
+  std::filesystem::last_write_time(directory / "other.tmp-12-1", old);
+  AtomicFile(path).commit();
+  EXPECT_FALSE(std::filesystem::exists(directory / "file.tmp-12-1"));
+  EXPECT_TRUE(std::filesystem::exists(directory / "file.tmp-12-2")) << "it may be another process's, at work";
+  EXPECT_TRUE(std::filesystem::exists(directory / "other.tmp-12-1")) << "it is another file's";
+}
+
 }  // namespace
 }  // namespace thalweg

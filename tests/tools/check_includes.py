@@ -37,6 +37,7 @@ MAY_USE = {
 # The part a public header belongs to, where that is not the header's own name.
 PUBLIC_HEADER = {
     "error": "base",
+    "warning": "base",
     "losses": "nn",
     "zoo": "nn",
     "program": "runtime",
