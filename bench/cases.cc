@@ -35,6 +35,7 @@ json all_cases() {
   cases["train_resnet50_b16_bf16"] = cases["train_resnet50_b16_f32"];
   cases["train_resnet50_b16_bf16"]["bf16"] = true;
   cases["train_vgg16_b8_f32"] = make_case("vgg16", three, image(8, 3), 0.00001);
+  cases["train_resnet18_b16_f32"] = make_case("resnet18", plain, image(16, 1000), 0.001);
   cases["train_inception_v1_b16_f32"] =
       make_case("inception_v1", {{"classes", 1000}, {"dropout", 0.0}}, image(16, 1000), 0.0001);
   cases["train_alexnet_b32_f32"] = make_case("alexnet", three, image(32, 3), 0.0001);
@@ -56,6 +57,11 @@ json all_cases() {
                                               {"classes", 20},
                                               {"dropout", 0.0}},
                                              text(16, 128, 10000, 20), 0.00003, "adam");
+  for (const int64_t batch : {1, 16}) {
+    const std::string end = "_b" + std::to_string(batch) + "_f32";
+    cases["infer_vgg16" + end] = make_case("vgg16", {{"classes", 1000}, {"dropout", 0.0}}, image(batch, 1000), 0);
+    cases["infer_resnet50" + end] = make_case("resnet50", plain, image(batch, 1000), 0);
+  }
   return cases;
 }
 

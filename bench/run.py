@@ -1,8 +1,9 @@
 #!/usr/bin/env python3
-"""Trains each case with Thalweg and with PyTorch's fastest configuration, side by side, and prints the ratio.
+"""Runs each case with Thalweg and with the fastest form of its peer, side by side, and prints the ratio. The peer is PyTorch
+where the case trains, ONNX Runtime or OpenVINO where it infers.
 
 For each case:
-  1. every PyTorch configuration is tried in a process of its own; the fastest stays. One that fails is reported and skipped.
+  1. every configuration of the peer is tried in a process of its own; the fastest stays. One that fails is reported and skipped.
   2. Thalweg's worker starts. Both sides began from the same weights and batch: the losses of the first steps must agree,
      or the case fails and is not measured.
   3. both run in turns, each alone: the other is stopped (SIGSTOP), so that no idle thread spins. The order changes every round.
@@ -183,6 +184,10 @@ class Worker:
         return "; its last words:\n    " + "\n    ".join(lines) if lines else ""
 
 
+def peer_label(case, config):
+    return f"pytorch {config}" if CASES[case]["worker"] == "torch_peer.py" else config
+
+
 class Setup:
     """What is the same for every case: programs, threads, how long to measure."""
 
@@ -197,14 +202,14 @@ class Setup:
         if not options.peer_only and not os.access(self.binary, os.X_OK):
             found = "THALWEG_BENCH_BIN is " + (f"{self.binary!r}, which is not a program" if self.binary else "not set")
             raise SystemExit(f"bench: {found}.\nRun `make bench`, which builds the worker and sets it, "
-                             "or --peer-only to measure PyTorch alone.")
+                             "or --peer-only to measure the peers alone.")
 
     def peer(self, case, config):
-        command = [self.python, str(HERE / "peer" / "torch_peer.py"), "--case", case, "--config", config,
+        command = [self.python, str(HERE / "peer" / CASES[case]["worker"]), "--case", case, "--config", config,
                    "--threads", str(self.options.threads)]
-        if self.options.peer_fused_optimizer:
+        if self.options.peer_fused_optimizer and CASES[case]["worker"] == "torch_peer.py":
             command.append("--fused-optimizer")
-        return Worker(f"{case}: pytorch {config}", command, self.options.deadline)
+        return Worker(f"{case}: {peer_label(case, config)}", command, self.options.deadline)
 
     def ours(self, case):
         command = [self.binary, "--case", case, "--threads", str(self.options.threads)]
@@ -220,7 +225,7 @@ class Setup:
 
 
 class Probe:
-    """One PyTorch configuration after its first steps."""
+    """One configuration of the peer after its first steps."""
 
     def __init__(self, setup, name, config):
         self.config = config
@@ -253,7 +258,7 @@ def fastest_peer(setup, name):
                 seen[config] = f"failed: {error}".splitlines()[0][:200]
                 continue
             seen[config] = probe.ms
-            log(f"{name}: pytorch {config} {probe.ms:.1f} ms, peak {probe.peak:.0f} MB, took {time.monotonic() - started:.0f} s, "
+            log(f"{name}: {peer_label(name, config)} {probe.ms:.1f} ms, peak {probe.peak:.0f} MB, took {time.monotonic() - started:.0f} s, "
                 f"others used {probe.others_cores:.1f} cores, losses {' '.join(f'{x:.6g}' for x in probe.losses)}")
             slower = probe if best is not None and best.ms <= probe.ms else best
             best = best if slower is probe else probe
@@ -264,7 +269,7 @@ def fastest_peer(setup, name):
             best.worker.close()
         raise
     if best is None:
-        raise WorkerError(f"{name}: every PyTorch configuration failed")
+        raise WorkerError(f"{name}: every configuration of the peer failed")
     return best, seen
 
 
@@ -276,8 +281,8 @@ def loss_difference(name, ours, peer):
         if not difference <= CASES[name]["tolerance"]:  # also when either is NaN
             raise WorkerError(
                 f"{name}: the two sides do not compute the same thing: loss of step {step} is {a:.7g} with Thalweg, "
-                f"{b:.7g} with PyTorch, tolerance {CASES[name]['tolerance']:g}\n"
-                f"    thalweg {' '.join(f'{x:.7g}' for x in ours)}\n    pytorch {' '.join(f'{x:.7g}' for x in peer)}")
+                f"{b:.7g} with the peer, tolerance {CASES[name]['tolerance']:g}\n"
+                f"    thalweg {' '.join(f'{x:.7g}' for x in ours)}\n    peer    {' '.join(f'{x:.7g}' for x in peer)}")
         worst = max(worst, difference)
     return worst
 
@@ -287,7 +292,7 @@ def measure(setup, name):
     probe, seen = fastest_peer(setup, name)
     sides = {"peer": probe.worker}
     try:
-        result = {"case": name, "peer": f"pytorch {probe.config}", "peer_version": probe.worker.hello.get("version"),
+        result = {"case": name, "peer": peer_label(name, probe.config), "peer_version": probe.worker.hello.get("version"),
                   "peer_configs": seen}
         if setup.options.peer_only:
             return result | {"peer_ms": round(probe.ms, 3), "peer_peak_mb": probe.peak, "others_cores": round(probe.others_cores, 2)}
@@ -359,8 +364,8 @@ def arguments():
                         help="seconds for a worker's start and first steps, compiling included (default 1800)")
     parser.add_argument("--patience", type=float, default=30,
                         help="seconds to wait before each round while other programs are busy (default 30)")
-    parser.add_argument("--peer-only", action="store_true", help="measure PyTorch's configurations only; writes no file")
-    parser.add_argument("--peer-configs", nargs="+", metavar="CONFIG", help="try only these PyTorch configurations")
+    parser.add_argument("--peer-only", action="store_true", help="measure the peers only; writes no file")
+    parser.add_argument("--peer-configs", nargs="+", metavar="CONFIG", help="try only these configurations of the peer")
     parser.add_argument("--peer-fused-optimizer", action="store_true",
                         help="give PyTorch its fused optimiser kernels, which are off by default there")
     options = parser.parse_args()

@@ -1,15 +1,17 @@
 // Copyright The Thalweg Authors. SPDX-License-Identifier: Apache-2.0
-// Benchmark worker: trains one case. bench/run.py drives it and PyTorch's worker alike; bench/README.md describes the
-// lines that go to and fro.
+// Benchmark worker: trains one case, or runs it forward. bench/run.py drives it and PyTorch's worker alike;
+// bench/README.md describes the lines that go to and fro.
 //   thalweg_bench --case NAME [--threads N] [--steps-warmup N] [--explain]
-// --explain trains a few steps and prints every step of the program with its kernel and time instead.
+// --explain runs a few steps and prints every step of the program with its kernel and time instead.
 #include <algorithm>
 #include <chrono>
 #include <fstream>
+#include <functional>
 #include <iostream>
 #include <map>
 
 #include "bench/cases.h"
+#include "bench/inference_run.h"
 #include "bench/training_run.h"
 
 namespace thalweg::bench {
@@ -63,14 +65,22 @@ double peak_mb() {
   raise("no VmHWM in /proc/self/status");
 }
 
-json run_steps(TrainingRun& run, int steps) {
+/// What both kinds of run look like here.
+struct Run {
+  std::function<void()> step;    ///< timed
+  std::function<double()> loss;  ///< of the last step
+  Session* session = nullptr;
+};
+
+json run_steps(Run& run, int steps) {
   using Clock = std::chrono::steady_clock;
   json ms = json::array();
   json losses = json::array();
   for (int i = 0; i < steps; ++i) {
     const auto begin = Clock::now();
-    losses.push_back(run.step());
+    run.step();
     ms.push_back(std::chrono::duration<double, std::milli>(Clock::now() - begin).count());
+    losses.push_back(run.loss());
   }
   return {{"ms", ms}, {"losses", losses}, {"peak_mb", peak_mb()}};
 }
@@ -95,14 +105,14 @@ void print_shares(const Program& program, const std::vector<double>& millisecond
   }
 }
 
-void explain(TrainingRun& run) {
+void explain(Run& run) {
   run_steps(run, 2);
-  run.session().enable_profile();
+  run.session->enable_profile();
   const json result = run_steps(run, 5);
   double mean = 0.0;
   for (double ms : result.at("ms")) mean += ms / 5.0;
-  const std::vector<double> milliseconds = run.session().step_milliseconds();
-  const Program& program = run.session().program();
+  const std::vector<double> milliseconds = run.session->step_milliseconds();
+  const Program& program = run.session->program();
   std::cout << program.explain(milliseconds);
   print_shares(program, milliseconds, mean);
   std::cout << "losses " << result.at("losses") << ", peak " << peak_mb() << " MiB\n";
@@ -110,7 +120,7 @@ void explain(TrainingRun& run) {
 
 void say(const json& message) { std::cout << message.dump() << std::endl; }
 
-void serve(TrainingRun& run) {
+void serve(Run& run) {
   for (std::string line; std::getline(std::cin, line);) {
     if (line == "quit") return;
     TW_REQUIRE(line.starts_with("run "), "expected 'run N' or 'quit', got '", line, "'");
@@ -118,9 +128,7 @@ void serve(TrainingRun& run) {
   }
 }
 
-void work(int argc, char** argv) {
-  const Arguments arguments = parse(argc, argv);
-  TrainingRun run(find_case(arguments.name), arguments.threads);
+void work(const Arguments& arguments, Run run) {
   if (arguments.explain) {
     explain(run);
     return;
@@ -130,12 +138,24 @@ void work(int argc, char** argv) {
   serve(run);
 }
 
+void work(const Arguments& arguments) {
+  const json spec = find_case(arguments.name);
+  if (arguments.name.starts_with("infer_")) {
+    InferenceRun run(spec, arguments.threads);
+    work(arguments, {[&] { run.step(); }, [&] { return run.loss(); }, &run.session()});
+    return;
+  }
+  TrainingRun run(spec, arguments.threads);
+  double loss = 0;
+  work(arguments, {[&] { loss = run.step(); }, [&] { return loss; }, &run.session()});
+}
+
 }  // namespace
 }  // namespace thalweg::bench
 
 int main(int argc, char** argv) {
   try {
-    thalweg::bench::work(argc, argv);
+    thalweg::bench::work(thalweg::bench::parse(argc, argv));
     return 0;
   } catch (const std::exception& error) {
     thalweg::bench::say({{"error", error.what()}});

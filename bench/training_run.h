@@ -3,9 +3,9 @@
 
 #include <memory>
 #include <nlohmann/json.hpp>
-#include <string>
 #include <vector>
 
+#include "bench/case_model.h"
 #include "nn/init/deterministic.h"
 #include "runtime/program.h"
 #include "thalweg/losses.h"
@@ -21,11 +21,11 @@ namespace thalweg::bench {
 class TrainingRun {
  public:
   TrainingRun(const nlohmann::json& spec, int threads) : spec_(spec), optimizer_(make_optimizer(spec)) {
-    std::unique_ptr<Graph> graph = zoo::build(spec.at("model"), options(spec));
+    std::unique_ptr<Graph> graph = zoo::build(spec.at("model"), model_options(spec));
     nn::deterministic_initialise(*graph);
     add_loss(*graph);
     std::vector<TensorType> types;
-    for (const auto& [name, tensor] : batch(0)) types.push_back(tensor.type());
+    for (const Tensor& tensor : make_batch(spec, 0)) types.push_back(tensor.type());
     std::unordered_map<const Value*, Value*> mapping;
     Value* loss = graph->outputs().back();
     auto fixed = graph->specialize(types, &mapping);
@@ -37,10 +37,7 @@ class TrainingRun {
     compile.training = true;
     session_ = std::make_unique<Session>(Program::compile(std::move(fixed), variables, compile));
     register_parameters();
-    for (int k = 0; k < spec.value("batches", 1); ++k) {
-      batches_.emplace_back();
-      for (const auto& [name, tensor] : batch(k)) batches_.back().push_back(tensor);
-    }
+    for (int k = 0; k < spec.value("batches", 1); ++k) batches_.push_back(make_batch(spec, k));
   }
 
   /// One step on the next batch; the loss before its update.
@@ -63,37 +60,11 @@ class TrainingRun {
     return optim::adam();
   }
 
-  /// The model's own arguments, and those that PyTorch takes from the input.
-  static Attributes options(const nlohmann::json& spec) {
-    Attributes result;
-    for (const auto& [name, value] : spec.at("config").items()) {
-      if (value.is_boolean()) {
-        result.set(name, static_cast<int64_t>(value.get<bool>()));
-      } else if (value.is_number_integer()) {
-        result.set(name, value.get<int64_t>());
-      } else if (value.is_number()) {
-        result.set(name, value.get<double>());
-      } else {
-        result.set(name, value.get<std::vector<int64_t>>());
-      }
-    }
-    const std::vector<int64_t> shape = spec.at("inputs")[0].at("shape");
-    if (shape.size() == 4 && spec.at("model") != "lenet") result.set("image_size", shape[2]);
-    if (shape.size() == 5) {
-      result.set("time", shape[1]);
-      result.set("height", shape[3]);
-      result.set("width", shape[4]);
-    }
-    return result;
-  }
-
-  bool real_label() const { return spec_.at("loss") != "cross_entropy"; }
-
   void add_loss(Graph& graph) const {
     std::vector<int64_t> dims = spec_.at("inputs").back().at("shape");
     dims[0] = kFree;
     Value* output = graph.outputs()[0];
-    Value* label = graph.input("label", {real_label() ? DType::kF32 : DType::kI64, Shape(dims)});
+    Value* label = graph.input("label", {has_real_label(spec_) ? DType::kF32 : DType::kI64, Shape(dims)});
     const std::string kind = spec_.at("loss");
     Value* loss = nullptr;
     if (kind == "cross_entropy") loss = losses::cross_entropy(output, label);
@@ -101,19 +72,6 @@ class TrainingRun {
     if (kind == "mse") loss = losses::mse(output, label);
     TW_REQUIRE(loss != nullptr, "unknown loss ", kind);
     graph.mark_output(loss, "loss");
-  }
-
-  std::vector<std::pair<std::string, Tensor>> batch(int k) const {
-    std::vector<std::pair<std::string, Tensor>> result;
-    for (const auto& input : spec_.at("inputs")) {
-      const std::string name = input.at("name").get<std::string>() + "." + std::to_string(k);
-      const Shape shape(input.at("shape").get<std::vector<int64_t>>());
-      Tensor tensor = input.at("kind") == "uniform" ? nn::deterministic_uniform(name, shape, input.at("bound"))
-                                                    : nn::deterministic_integers(name, shape, input.at("below"));
-      if (input.at("name") == "label" && real_label()) tensor = tensor.to(DType::kF32);
-      result.emplace_back(name, tensor);
-    }
-    return result;
   }
 
   void register_parameters() {

@@ -33,6 +33,9 @@ class WinogradWeightsKernel : public Kernel {
   simd::WinogradWeights job_;
 };
 
+/// Outputs of this size are written past the caches (a store that has to read the line first moves twice the bytes).
+constexpr size_t kStreamedBytes = size_t{16} << 20;
+
 class WinogradConvKernel : public Kernel {
  public:
   WinogradConvKernel(const KernelRequest& request, WinogradPass pass, int m)
@@ -65,6 +68,7 @@ class WinogradConvKernel : public Kernel {
     auto* scratch = static_cast<float*>(arguments.scratch);
     simd::WinogradAfter after{};
     after.relu = relu_;
+    after.stream = outputs[0].bytes() >= kStreamedBytes;
     if (has_residual_) after.residual = static_cast<const float*>(arguments.inputs[3]);
     if (has_bias_) after.bias = padded_bias(static_cast<const float*>(arguments.inputs[2]), scratch);
 #pragma omp parallel num_threads(arguments.threads)

@@ -28,11 +28,8 @@ constexpr int64_t kOwnTiles = int64_t{1200} << 10;
 /// The same in the gradient of the weights, beside sums of up to kOwnSums.
 constexpr int64_t kOwnSums = int64_t{700} << 10;
 constexpr int64_t kOwnTilesOfGradient = int64_t{400} << 10;
-/// Transformed tiles of a block that all threads share.
+/// Transformed tiles of a block that all threads share: this much at least, four times as much at most.
 constexpr int64_t kSharedTiles = int64_t{16} << 20;
-/// There the sums are read and written once a block, so that it pays to have few of them.
-constexpr int64_t kSharedTilesOfGradient = int64_t{64} << 20;
-
 /// The size of blocks of at most `most` that cut `count` evenly, in whole rows of the product's inner loop if it can.
 int64_t even_blocks(int64_t count, int64_t most) {
   constexpr int64_t kRows = 6;
@@ -148,8 +145,8 @@ WinogradBlocking winograd_blocking(const WinogradShape& shape, WinogradPass pass
   blocking.shared = threads > 1 && weights_bytes > (gradient ? kOwnSums : kOwnWeights);
   if (blocking.shared) {
     blocking.panels = shape.panels();
-    const int64_t budget =
-        gradient ? kSharedTilesOfGradient : std::clamp(weights_bytes, kSharedTiles, 3 * kSharedTiles);
+    // The larger the weights (or their sums), the more tiles should share reading (and writing) them.
+    const int64_t budget = std::clamp((gradient ? 4 : 1) * weights_bytes, kSharedTiles, 4 * kSharedTiles);
     blocking.tiles = even_blocks(all, budget / (point_bytes * (in_channels + out_channels)));
   } else {
     const int64_t width = in_channels + (gradient ? out_channels : shape.panel_floats());

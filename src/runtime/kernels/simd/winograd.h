@@ -50,6 +50,8 @@ struct WinogradAfter {
   const float* bias;      ///< [blocks * lanes]
   const float* residual;  ///< lies as the output does
   bool relu;
+  /// Past the caches: for outputs too large for them to be there still when they are read.
+  bool stream;
 };
 
 /// Transforms tiles of an input (B^T d B); beyond its borders there are zeros.

@@ -4,6 +4,8 @@
 // The one-dimensional transforms of F(m, 3), and how two of them make the two-dimensional one. Included only by the
 // .cc files of this folder (see dispatch.h).
 
+#include <immintrin.h>
+
 #include <cstdint>
 
 namespace thalweg::simd::TW_SIMD_NS {
@@ -25,6 +27,17 @@ static inline WinogradVector load_vector(const float* from) {
 }
 static inline void store_vector(float* to, const WinogradVector& vector) {
   __builtin_memcpy(to, &vector, sizeof vector);
+}
+
+/// Past the caches; `to` must be aligned to a vector.
+static inline void stream_vector(float* to, const WinogradVector& vector) {
+#if defined(__AVX512F__)
+  _mm512_stream_ps(to, vector);
+#elif defined(__AVX2__)
+  _mm256_stream_ps(to, vector);
+#else
+  _mm_stream_ps(to, vector);
+#endif
 }
 
 /// Interpolation points and the matrices that follow from them; names as in Lavin and Gray (arXiv:1509.09308).
@@ -125,16 +138,16 @@ struct WinogradPoints<4> {
   }
 };
 
-/// T in T^T: applies a one-dimensional transform to every column, then to every row.
-template <int in, int out, typename Transform>
-static inline void transform_square(const WinogradVector (&from)[in][in], WinogradVector (&to)[out][out],
-                                    const Transform& transform) {
+/// T in T^T: applies a one-dimensional transform to every column, then to every row. `load(y, x)` gives an element:
+/// straight from memory, where the compiler would else first copy the whole square to the stack.
+template <int in, int out, typename Load, typename Transform>
+static inline void transform_square(const Load& load, WinogradVector (&to)[out][out], const Transform& transform) {
   WinogradVector half[out][in];
 #pragma GCC unroll 6
   for (int x = 0; x < in; ++x) {
     WinogradVector column[in], changed[out];
 #pragma GCC unroll 6
-    for (int y = 0; y < in; ++y) column[y] = from[y][x];
+    for (int y = 0; y < in; ++y) column[y] = load(y, x);
     transform(column, changed);
 #pragma GCC unroll 6
     for (int y = 0; y < out; ++y) half[y][x] = changed[y];

@@ -42,23 +42,22 @@ struct Patch {
     block_stride = map.height * row_stride;
     first = cursor.image * map.blocks * block_stride + y * row_stride + x * kLanes;
   }
-  bool whole() const { return top == 0 && left == 0 && bottom == extent && right == extent; }
-
-  void load(const float* from, V (&to)[extent][extent]) const {
-    if (whole()) {
-#pragma GCC unroll 6
-      for (int y = 0; y < extent; ++y) {
-#pragma GCC unroll 6
-        for (int x = 0; x < extent; ++x) to[y][x] = load_vector(from + y * row_stride + x * kLanes);
-      }
-      return;
+  /// The tile's elements and how far its rows are apart: where they lie if all exist, else as a copy in `edge` that has
+  /// zeros beyond the borders.
+  const float* find(const float* block, float (&edge)[extent * extent * kLanes], int64_t& stride) const {
+    const float* from = block + first;
+    if (top == 0 && left == 0 && bottom == extent && right == extent) {
+      stride = row_stride;
+      return from;
     }
     for (int y = 0; y < extent; ++y) {
       for (int x = 0; x < extent; ++x) {
         const bool inside = y >= top && y < bottom && x >= left && x < right;
-        to[y][x] = inside ? load_vector(from + y * row_stride + x * kLanes) : V{};
+        store_vector(edge + (y * extent + x) * kLanes, inside ? load_vector(from + y * row_stride + x * kLanes) : V{});
       }
     }
+    stride = extent * kLanes;
+    return edge;
   }
 
   int top, left, bottom, right;
@@ -88,9 +87,12 @@ void input_tiles(const WinogradMap& map, const float* x, const WinogradRange& ra
     TileCursor cursor(map, range.first_tile);
     for (int64_t t = 0; t < range.tiles; ++t, cursor.next()) {
       const Patch<extent> patch(map, cursor, m);
-      V tile[extent][extent], changed[extent][extent];
-      patch.load(x + patch.first + block * patch.block_stride, tile);
-      transform_square(tile, changed, transform);
+      float edge[extent * extent * kLanes];
+      int64_t stride = 0;
+      const float* tile = patch.find(x + block * patch.block_stride, edge, stride);
+      V changed[extent][extent];
+      transform_square<extent, extent>([=](int i, int j) { return load_vector(tile + i * stride + j * kLanes); },
+                                       changed, transform);
       store_points(changed, at(to, block, range.at + t), to.point_stride);
     }
   }
@@ -105,16 +107,19 @@ void output_adjoint_tiles(const WinogradMap& map, const float* dy, const Winogra
     TileCursor cursor(map, range.first_tile);
     for (int64_t t = 0; t < range.tiles; ++t, cursor.next()) {
       const Patch<m> patch(map, cursor, m);
-      V tile[m][m], changed[extent][extent];
-      patch.load(dy + patch.first + block * patch.block_stride, tile);
+      float edge[m * m * kLanes];
+      int64_t stride = 0;
+      const float* tile = patch.find(dy + block * patch.block_stride, edge, stride);
+      V changed[extent][extent];
+      transform_square<m, extent>([=](int i, int j) { return load_vector(tile + i * stride + j * kLanes); }, changed,
+                                  transform);
       if (sums != nullptr) {
         V sum = load_vector(sums + block * kLanes);
         for (int y = 0; y < m; ++y) {
-          for (int x = 0; x < m; ++x) sum += tile[y][x];
+          for (int j = 0; j < m; ++j) sum += load_vector(tile + y * stride + j * kLanes);
         }
         store_vector(sums + block * kLanes, sum);
       }
-      transform_square(tile, changed, transform);
       store_points(changed, at(to, block, range.at + t), to.point_stride);
     }
   }
@@ -136,20 +141,18 @@ void output_tiles(const WinogradMap& map, const WinogradTiles& from, const Winog
     for (int64_t t = 0; t < range.tiles; ++t, cursor.next()) {
       const Patch<m> patch(map, cursor, m);
       const float* source = at(from, block - range.first_block, range.at + t);
-      V tile[extent][extent], out[m][m];
-#pragma GCC unroll 6
-      for (int i = 0; i < extent; ++i) {
-#pragma GCC unroll 6
-        for (int j = 0; j < extent; ++j) tile[i][j] = load_vector(source + (i * extent + j) * from.point_stride);
-      }
-      transform_square(tile, out, transform);
+      const int64_t stride = from.point_stride;
+      V out[m][m];
+      transform_square<extent, m>([=](int i, int j) { return load_vector(source + (i * extent + j) * stride); }, out,
+                                  transform);
       const int64_t first = patch.first + block * patch.block_stride;
       const V bias = after.bias != nullptr ? load_vector(after.bias + block * kLanes) : V{};
       for (int i = 0; i < patch.bottom; ++i) {
         for (int j = 0; j < patch.right; ++j) {
           const int64_t offset = first + i * patch.row_stride + j * kLanes;
           const float* residual = after.residual != nullptr ? after.residual + offset : nullptr;
-          store_vector(y + offset, finish(out[i][j], bias, residual, after.relu));
+          const V value = finish(out[i][j], bias, residual, after.relu);
+          after.stream ? stream_vector(y + offset, value) : store_vector(y + offset, value);
         }
       }
     }

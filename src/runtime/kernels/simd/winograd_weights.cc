@@ -29,9 +29,9 @@ int64_t transformed_offset(const WinogradWeights& job, int64_t row, int64_t colu
 template <int m>
 void transform_row(const float* row, float* to, int64_t point_stride) {
   constexpr int extent = m + 2;
-  V kernel[3][3], changed[extent][extent];
-  for (int k = 0; k < 9; ++k) kernel[k / 3][k % 3] = load_vector(row + k * kBlock);
-  transform_square(kernel, changed, [](const V(&g)[3], V(&out)[extent]) { WinogradPoints<m>::weights(g, out); });
+  V changed[extent][extent];
+  transform_square<3, extent>([=](int y, int x) { return load_vector(row + (y * 3 + x) * kBlock); }, changed,
+                              [](const V(&g)[3], V(&out)[extent]) { WinogradPoints<m>::weights(g, out); });
   for (int p = 0; p < extent * extent; ++p) store_vector(to + p * point_stride, changed[p / extent][p % extent]);
 }
 
@@ -67,15 +67,14 @@ void transform_adjoint(const WinogradWeights& job, const float* u, int64_t begin
       float* block = w + (column * job.row_blocks + row) * (9 * kBlock);
       for (int i = 0; i < kLanes; ++i) {
         const float* from = u + transformed_offset(job, row * kLanes + i, column);
-        V points[extent][extent], kernel[3][3];
-        for (int p = 0; p < extent * extent; ++p) {
-          V sum = load_vector(from + p * job.point_stride);
-          for (int64_t part = 1; part < job.parts; ++part) {
-            sum += load_vector(from + part * job.part_stride + p * job.point_stride);
-          }
-          points[p / extent][p % extent] = sum;
-        }
-        transform_square(points, kernel, one);
+        V kernel[3][3];
+        const auto add_parts = [&](int y, int x) {
+          const float* point = from + (y * extent + x) * job.point_stride;
+          V sum = load_vector(point);
+          for (int64_t part = 1; part < job.parts; ++part) sum += load_vector(point + part * job.part_stride);
+          return sum;
+        };
+        transform_square<extent, 3>(add_parts, kernel, one);
         for (int k = 0; k < 9; ++k) store_vector(block + k * kBlock + i * kLanes, kernel[k / 3][k % 3]);
       }
     }
