@@ -25,6 +25,9 @@ struct KernelRequest {
   bool strict_math = false;
   /// The caller asked for this candidate by name: it declines only what it cannot do, not what it does slowly.
   bool by_name = false;
+  /// The present content of a parameter or constant that is input `index`, up to a factor per output channel (a folded
+  /// batch norm); undefined for other values. Null where nobody offers it.
+  std::function<Tensor(size_t index)> content = nullptr;
 };
 
 /// Memory of a run that belongs to one kernel in one session (such as oneDNN memory objects), made by

@@ -95,6 +95,18 @@ int Lowering::materialize(const Value* value, const Layout& layout) {
   return buffer;
 }
 
+Tensor Lowering::content(const Value* value) const {
+  // Folding a batch norm leaves a product of the weights and a factor per channel.
+  while (value->producer() != nullptr && value->producer()->op_name() == "mul" &&
+         value->producer()->input(0)->shape() == value->shape()) {
+    value = value->producer()->input(0);
+  }
+  const auto found = values_.find(value);
+  if (found == values_.end()) return {};
+  if (found->second.variable >= 0) return program_.variables_->read(static_cast<size_t>(found->second.variable));
+  return value->data();
+}
+
 int Lowering::derive(const Value* value, DerivedInput& derived) {
   const bool fixed = values_.at(value).fixed;
   Step step;
@@ -162,6 +174,7 @@ void Lowering::lower(const Node& node) {
   KernelRequest request{node, {}, program_.options_.threads, {}};
   request.strict_math = program_.options_.math == Math::kStrict;
   request.by_name = !program_.options_.only_kernels.empty();
+  request.content = [&](size_t index) { return content(node.input(index)); };
   for (const Value* input : node.inputs()) {
     request.inputs.push_back(input != nullptr ? primary_layout(input) : Layout());
     request.input_is_fixed.push_back(input != nullptr && values_.at(input).fixed);

@@ -37,6 +37,8 @@ class Lowering {
   int materialize(const Value* value, const Layout& layout);
   /// The buffer that holds what `derived` makes of `value`, after adding the step that makes it.
   int derive(const Value* value, DerivedInput& derived);
+  /// See KernelRequest::content.
+  Tensor content(const Value* value) const;
   Layout primary_layout(const Value* value) const;
   Version& source_version(const Value* value);
   void add_step(Step step, bool fixed);

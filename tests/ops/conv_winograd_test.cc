@@ -1,6 +1,7 @@
 // Copyright The Thalweg Authors. SPDX-License-Identifier: Apache-2.0
 #include <gtest/gtest.h>
 
+#include "runtime/kernels/native/winograd_accuracy.h"
 #include "runtime/kernels/simd/dispatch.h"
 #include "support/op_check.h"
 #include "thalweg/ops.h"
@@ -102,6 +103,25 @@ TEST(WinogradConv, IsChosenWhereItPaysAndNeverUnderStrictMath) {
   CompileOptions strict;
   strict.math = Math::kStrict;
   EXPECT_FALSE(uses_winograd(*graph_of(8, 64, 28), strict));
+}
+
+TEST(WinogradConv, IsAccurateForOrdinaryWeights) {
+  if (simd::best_isa() == simd::Isa::kBaseline) GTEST_SKIP() << "needs AVX2";
+  for (const int64_t channels : {1, 17, 64, 512}) {
+    const Tensor weights = random_tensor(DType::kF32, {70, channels, 3, 3}, 1);
+    EXPECT_LT(winograd_error(weights, 2), 1e-5) << channels;
+    EXPECT_LT(winograd_error(weights, 4), 1e-5) << channels;
+  }
+}
+
+/// Weights that the transform takes beyond the largest float: the direct sum is still finite.
+TEST(WinogradConv, DeclinesWhereItsErrorWouldBeLarge) {
+  if (simd::best_isa() == simd::Isa::kBaseline) GTEST_SKIP() << "needs AVX2";
+  Graph graph;
+  Value* x = graph.input("x", {DType::kF32, {8, 64, 28, 28}});
+  Value* w = graph.parameter("w", Tensor::full<float>({64, 64, 3, 3}, 1e38F));
+  graph.mark_output(ops::conv(x, w));
+  EXPECT_FALSE(uses_winograd(graph, {}));
 }
 
 TEST(WinogradConv, GivesTheSameBitsEveryTime) {

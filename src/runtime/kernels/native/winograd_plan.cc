@@ -5,6 +5,8 @@
 
 #include <algorithm>
 
+#include "runtime/kernels/native/winograd_accuracy.h"
+
 namespace thalweg {
 namespace {
 
@@ -124,6 +126,12 @@ int choose_winograd(const KernelRequest& request, WinogradPass pass, std::string
   // A model of costs is not exact: the direct method, which needs less memory, wins a near tie.
   constexpr double kMargin = 1.25;
   if (kMargin * std::min(small, large) > direct_cost(geometry)) declined = "the direct method is likely to be as fast";
+  // The gradient of the weights does not read them: it follows what the other two decide, as far as it can know.
+  if (declined.empty() && pass != WinogradPass::kWeights && request.content) {
+    const Tensor weights = request.content(1);
+    const double error = weights.defined() ? winograd_error(weights, m) : 0.0;
+    if (error > kWinogradErrorLimit) declined = "the error with these weights would be " + std::to_string(error);
+  }
   return declined.empty() ? m : 0;
 }
 

@@ -1,0 +1,122 @@
+// Copyright The Thalweg Authors. SPDX-License-Identifier: Apache-2.0
+#include "runtime/kernels/native/winograd_accuracy.h"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <vector>
+
+#include "runtime/kernels/native/winograd_plan.h"
+
+namespace thalweg {
+namespace {
+
+/// One tile of a convolution by some of the output channels.
+struct Sample {
+  WinogradShape shape;
+  int64_t in_channels = 0;
+  std::vector<int64_t> channels;  ///< output channels that are looked at
+  std::vector<float> x;           ///< [in blocks][extent][extent][lanes]
+  std::vector<float> w;           ///< in blocks, as the kernels take them
+
+  int extent() const { return shape.m + 2; }
+};
+
+/// Between -1 and 1, the same in every run.
+float noise(size_t index) {
+  const auto mixed = static_cast<uint32_t>(index) * 2654435761U;
+  return static_cast<float>(mixed >> 8) / static_cast<float>(1U << 23) - 1.0F;
+}
+
+Sample take_sample(const Tensor& weights, int m) {
+  Sample sample;
+  sample.in_channels = weights.shape()[1];
+  const int64_t all = weights.shape()[0];
+  const Shape x{1, sample.in_channels, m + 2, m + 2};
+  Window window{{3, 3}, {1, 1}, {0, 0}, {0, 0}, {1, 1}};
+  WinogradShape& shape = sample.shape;
+  const int64_t taken = std::min<int64_t>(all, WinogradShape{}.panel_floats());
+  shape = winograd_shape({window, 1, x, Shape{taken, sample.in_channels, 3, 3}, Shape{1, taken, m, m}},
+                         WinogradPass::kForward, m);
+  for (int64_t i = 0; i < std::min(taken, shape.panel_floats()); ++i) sample.channels.push_back(i * all / taken);
+  const int64_t lanes = shape.lanes;
+  sample.x.resize(static_cast<size_t>(shape.in.blocks * shape.in.height * shape.in.width * lanes));
+  for (size_t i = 0; i < sample.x.size(); ++i) sample.x[i] = noise(i);
+  sample.w.assign(static_cast<size_t>(shape.panel_vectors * shape.in.blocks * 9 * lanes * lanes), 0.0F);
+  const float* from = weights.data<float>();
+  for (size_t o = 0; o < sample.channels.size(); ++o) {
+    const int64_t block = static_cast<int64_t>(o) / lanes, lane = static_cast<int64_t>(o) % lanes;
+    for (int64_t i = 0; i < sample.in_channels; ++i) {
+      float* to = sample.w.data() + ((block * shape.in.blocks + i / lanes) * 9 * lanes + i % lanes) * lanes + lane;
+      for (int64_t k = 0; k < 9; ++k)
+        to[k * lanes * lanes] = from[(sample.channels[o] * sample.in_channels + i) * 9 + k];
+    }
+  }
+  return sample;
+}
+
+/// The outputs [blocks][m][m][lanes] by the kernels' own loops.
+std::vector<float> transformed_outputs(const Sample& sample) {
+  const WinogradShape& shape = sample.shape;
+  const simd::WinogradWeights weights = shape.weights(false);
+  std::vector<float> u(static_cast<size_t>(shape.weights_floats()));
+  simd::winograd_weights(shape.m, weights, sample.w.data(), 0, shape.out.blocks, u.data());
+  simd::WinogradTiles in = winograd_tiles(shape, shape.in.blocks, 1, 1);
+  simd::WinogradTiles out = winograd_tiles(shape, shape.panel_vectors, shape.panel_vectors, 1);
+  std::vector<float> in_data(static_cast<size_t>(winograd_tiles_floats(shape, in)));
+  std::vector<float> out_data(static_cast<size_t>(winograd_tiles_floats(shape, out)));
+  in.data = in_data.data();
+  out.data = out_data.data();
+  simd::winograd_input(shape.m, shape.in, sample.x.data(), {0, 1, 0, 0, shape.in.blocks}, in);
+  for (int64_t point = 0; point < shape.points(); ++point) {
+    simd::WinogradProduct product{};
+    product.left = in.data + point * in.point_stride;
+    product.left_stride = in.panel_stride;
+    product.right = u.data() + point * weights.point_stride;
+    product.result = out.data + point * out.point_stride;
+    product.tiles = 1;
+    product.channel_blocks = shape.in.blocks;
+    product.vectors = shape.vectors_of(0);
+    simd::winograd_multiply(product);
+  }
+  std::vector<float> y(static_cast<size_t>(shape.out.blocks * shape.m * shape.m * shape.lanes));
+  simd::winograd_output(shape.m, shape.out, out, {0, 1, 0, 0, shape.out.blocks}, {}, y.data());
+  return y;
+}
+
+double direct_output(const Sample& sample, const float* kernels, int row, int column) {
+  const int64_t lanes = sample.shape.lanes, extent = sample.extent();
+  double sum = 0;
+  for (int64_t i = 0; i < sample.in_channels; ++i) {
+    const float* x = sample.x.data() + i / lanes * extent * extent * lanes + i % lanes;
+    for (int k = 0; k < 9; ++k) {
+      sum += static_cast<double>(kernels[i * 9 + k]) * x[((row + k / 3) * extent + column + k % 3) * lanes];
+    }
+  }
+  return sum;
+}
+
+}  // namespace
+
+double winograd_error(const Tensor& weights, int m) {
+  const Sample sample = take_sample(weights, m);
+  const std::vector<float> y = transformed_outputs(sample);
+  const int64_t lanes = sample.shape.lanes;
+  double worst = 0;
+  for (size_t o = 0; o < sample.channels.size(); ++o) {
+    const float* kernels = weights.data<float>() + sample.channels[o] * sample.in_channels * 9;
+    const auto block = static_cast<int64_t>(o) / lanes, lane = static_cast<int64_t>(o) % lanes;
+    double error = 0, largest = 0;
+    for (int p = 0; p < m * m; ++p) {
+      const double expected = direct_output(sample, kernels, p / m, p % m);
+      const double actual = y[static_cast<size_t>((block * m * m + p) * lanes + lane)];
+      if (!std::isfinite(actual)) return std::numeric_limits<double>::infinity();
+      error = std::max(error, std::abs(actual - expected));
+      largest = std::max(largest, std::abs(expected));
+    }
+    if (largest > 0) worst = std::max(worst, error / largest);
+  }
+  return worst;
+}
+
+}  // namespace thalweg
