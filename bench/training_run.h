@@ -30,7 +30,8 @@ class TrainingRun {
     Value* loss = graph->outputs().back();
     auto fixed = graph->specialize(types, &mapping);
     for (Value* parameter : graph->parameters()) parameter->take_data();  // so that memory holds it once
-    prepare_for_training(*fixed, mapping.at(loss), spec.value("bf16", false) ? Precision::kBF16 : Precision::kF32);
+    prepare_for_training(*fixed, mapping.at(loss),
+                         usable_precision(spec.value("bf16", false) ? Precision::kBF16 : Precision::kF32));
     auto variables = std::make_shared<Variables>(*fixed);
     CompileOptions compile;
     compile.threads = threads;

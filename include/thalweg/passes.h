@@ -9,6 +9,10 @@ namespace thalweg {
 enum class Precision { kF32, kBF16 };
 const char* name_of(Precision precision);
 Precision precision_from_name(const std::string& name);
+/// What to compute in when `wanted` was asked for: f32 in place of bf16, with a warning, on a CPU without bf16
+/// instructions, where emulating them would take three times as long as f32. THALWEG_BF16=emulate in the environment
+/// keeps bf16, for those who want its results.
+Precision usable_precision(Precision wanted);
 
 /// Which algorithms may stand for the plain sums of products: fast ones may round differently, within the accuracy that
 /// docs/kernels.md states (Winograd's convolution).

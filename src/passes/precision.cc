@@ -1,7 +1,11 @@
 // Copyright The Thalweg Authors. SPDX-License-Identifier: Apache-2.0
+#include <cstdlib>
+#include <string_view>
 #include <unordered_map>
 #include <unordered_set>
 
+#include "base/cpu.h"
+#include "base/warning.h"
 #include "passes/rewrite.h"
 #include "thalweg/passes.h"
 
@@ -13,6 +17,16 @@ Precision precision_from_name(const std::string& name) {
   if (name == "f32") return Precision::kF32;
   if (name == "bf16") return Precision::kBF16;
   raise("unknown precision '", name, "'; known: f32, bf16");
+}
+
+Precision usable_precision(Precision wanted) {
+  if (wanted != Precision::kBF16 || cpu_computes_in_bf16()) return wanted;
+  const char* choice = std::getenv("THALWEG_BF16");
+  if (choice != nullptr && std::string_view(choice) == "emulate") return wanted;
+  warn_once(
+      "bf16 was asked for, but this CPU has no bf16 instructions (AVX512_BF16): computing in f32, which is faster here "
+      "(THALWEG_BF16=emulate keeps bf16)");
+  return Precision::kF32;
 }
 
 const char* name_of(Math math) { return math == Math::kStrict ? "strict" : "fast"; }

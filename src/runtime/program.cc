@@ -3,44 +3,15 @@
 
 #include "base/text.h"
 #include "base/threads.h"
-#include "base/warning.h"
 #include "runtime/lowering.h"
 
 namespace thalweg {
-namespace {
-
-/// Instruction sets are sums of bits, each including those it builds upon.
-bool cpu_computes_in_bf16() {
-  constexpr auto needed = static_cast<unsigned>(dnnl::cpu_isa::avx512_core_bf16);
-  return (static_cast<unsigned>(dnnl::get_effective_cpu_isa()) & needed) == needed;
-}
-
-bool holds_bf16(const Graph& graph) {
-  for (const auto& node : graph.nodes()) {
-    for (const Value* output : node->outputs()) {
-      if (output->dtype() == DType::kBF16) return true;
-    }
-  }
-  return false;
-}
-
-void warn_of_slow_bf16(const Graph& graph) {
-  if (cpu_computes_in_bf16() || !holds_bf16(graph)) return;
-  warn_once(
-      "bf16 was asked for, but this CPU has no bf16 instructions (AVX512_BF16 or AMX): results are those of bf16, at "
-      "no "
-      "more, and usually less, than the speed of f32");
-}
-
-}  // namespace
-
 std::shared_ptr<Program> Program::compile(std::unique_ptr<Graph> graph, std::shared_ptr<Variables> variables,
                                           const CompileOptions& options) {
   std::shared_ptr<Program> program(new Program());
   program->graph_ = std::move(graph);
   program->variables_ = std::move(variables);
   program->options_ = options;
-  warn_of_slow_bf16(program->graph());
   if (program->options_.threads == 0) program->options_.threads = available_processors();
   // oneDNN's choice of kernel depends on the number of threads at the time it is asked.
   use_threads(program->options_.threads);

@@ -21,7 +21,7 @@ std::vector<Value*> weights_of(const Graph& graph) {
 std::shared_ptr<Program> compile_inference(const Graph& graph, const std::vector<TensorType>& types,
                                            const std::shared_ptr<Variables>& variables, const PredictOptions& options) {
   std::unique_ptr<Graph> specialized = graph.specialize(types);
-  prepare_for_inference(*specialized, options.precision);
+  prepare_for_inference(*specialized, usable_precision(options.precision));
   CompileOptions compile;
   compile.threads = options.threads;
   compile.math = options.math;

@@ -73,7 +73,7 @@ std::unique_ptr<TrainingStep::Compiled> TrainingStep::compile(const data::Batch&
   result->loss_output = graph->outputs().size();
   graph->mark_output(loss);
   const std::vector<std::string> frozen = freeze_by_groups(*graph);
-  prepare_for_training(*graph, loss, options_.precision);
+  prepare_for_training(*graph, loss, usable_precision(options_.precision));
   CompileOptions compile;
   compile.threads = options_.threads;
   compile.math = options_.math;

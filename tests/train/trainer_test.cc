@@ -244,6 +244,7 @@ TEST(Trainer, OthersMayPredictMeanwhile) {
 }
 
 TEST(Trainer, TrainsInBf16) {
+  ::setenv("THALWEG_BF16", "emulate", 1);
   const auto train = conv_data(60);
   const auto run = [&](Precision precision) {
     Model model(conv_graph());
