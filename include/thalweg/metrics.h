@@ -23,6 +23,9 @@ class Metric {
   /// As shown to people: "top5_accuracy", "ndcg@10".
   const std::string& name() const { return name_; }
   bool higher_is_better() const { return higher_is_better_; }
+  /// Which of a model's outputs and of a batch's targets it is about.
+  size_t output() const { return output_; }
+  size_t target() const { return target_; }
 
   virtual void add(const Tensor& predictions, const Tensor& labels) = 0;
   /// NaN while nothing has been added that would define it.
@@ -35,11 +38,18 @@ class Metric {
   virtual void merge(std::span<const double> state) = 0;
 
  private:
+  friend std::unique_ptr<Metric> on_output(std::unique_ptr<Metric>, size_t, size_t, const std::string&);
   std::string name_;
   bool higher_is_better_;
+  size_t output_ = 0;
+  size_t target_ = 0;
 };
 
 using MetricPtr = std::unique_ptr<Metric>;
+
+/// For models with several outputs: `metric` is about this output and this target, rather than the first ones. `name`
+/// tells its score from others; empty: "<metric>.<output>".
+MetricPtr on_output(MetricPtr metric, size_t output, size_t target, const std::string& name = "");
 
 /// The share of labels that are among the k classes with the highest scores; of equal scores, the lower class comes
 /// first. Predictions [N, classes, ...], labels [N, ...]. Labels equal to `ignore_label` do not count.
@@ -62,6 +72,10 @@ MetricPtr mean_squared_error();
 MetricPtr auc();
 /// Area under the precision-recall curve as the average precision, exact. Input as for auc().
 MetricPtr pr_auc();
+
+/// The mean, over the classes that occur, of the average precision of each against all others. Predictions [N,
+/// classes], labels [N]. Keeps all scores.
+MetricPtr mean_average_precision();
 
 /// Recommendations: each group of candidates is ranked by score, ties to the disadvantage of what should be on top.
 /// Predictions [groups, candidates], or flat if `candidates` is given; labels of the same size with 1 for what is
@@ -90,8 +104,8 @@ MetricPtr recall(const ClassificationOptions& options = {});
 MetricPtr f1(const ClassificationOptions& options = {});
 
 /// By name: "accuracy", "top_k_accuracy" {k}, "binary_accuracy" {threshold}, "loss", "mae", "mse", "auc", "pr_auc",
-/// "hit_ratio" and "ndcg" {k, candidates}, "precision", "recall" and "f1" {num_classes, threshold, macro, micro}.
-/// An unknown name or option throws and lists those there are.
+/// "mean_average_precision", "hit_ratio" and "ndcg" {k, candidates}, "precision", "recall" and "f1" {num_classes,
+/// threshold, macro, micro}. An unknown name or option throws and lists those there are.
 MetricPtr make_metric(const std::string& name, const std::map<std::string, double>& options = {});
 std::vector<std::string> metric_names();
 

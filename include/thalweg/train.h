@@ -148,7 +148,8 @@ struct TrainOptions {
   bool profile = false;
 
   optim::Trigger validate = optim::every_epoch();
-  /// Measured at every validation besides the loss, on the first output and the first target.
+  /// Measured at every validation besides the loss, on the first output and the first target unless
+  /// metrics::on_output says otherwise.
   std::vector<std::shared_ptr<metrics::Metric>> metrics = {};
   /// Which score schedules, triggers and early stopping look at: a metric's name or "loss". Empty: the first metric, or
   /// the loss if there is none.

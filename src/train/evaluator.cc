@@ -45,8 +45,13 @@ Scores Evaluator::run(const data::Dataset& data, int64_t batch_size, int prefetc
                       const std::vector<std::shared_ptr<metrics::Metric>>& metrics, const std::atomic<bool>& stop) {
   const data::BatchSampler sampler(data.size(), {.batch_size = batch_size, .shuffle = false});
   data::Loader loader(data, sampler, {.depth = prefetch, .max_batches = sampler.batches_per_epoch()});
-  TW_REQUIRE(metrics.empty() || !data.target_types().empty(), "metrics need targets, and the data has none");
-  for (const auto& metric : metrics) metric->reset();
+  for (const auto& metric : metrics) {
+    TW_REQUIRE(metric->output() < model_.graph().outputs().size(), "metric ", metric->name(), " is about output ",
+               metric->output(), ", but the model has ", model_.graph().outputs().size());
+    TW_REQUIRE(metric->target() < data.target_types().size(), "metric ", metric->name(), " is about target ",
+               metric->target(), ", but the data has ", data.target_types().size());
+    metric->reset();
+  }
   double loss_sum = 0;
   int64_t samples = 0;
   data::LoadedBatch loaded;
@@ -54,7 +59,7 @@ Scores Evaluator::run(const data::Dataset& data, int64_t batch_size, int prefetc
     const std::vector<Tensor> outputs = model_.predict(loaded.batch.inputs);
     loss_sum += loss_of(outputs, loaded.batch.targets) * static_cast<double>(loaded.batch.size());
     samples += loaded.batch.size();
-    for (const auto& metric : metrics) metric->add(outputs.at(0), loaded.batch.targets[0]);
+    for (const auto& metric : metrics) metric->add(outputs[metric->output()], loaded.batch.targets[metric->target()]);
   }
   Scores scores = {{"loss", loss_sum / static_cast<double>(samples)}};
   for (const auto& metric : metrics) scores[metric->name()] = metric->value();

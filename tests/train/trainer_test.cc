@@ -272,6 +272,25 @@ TEST(Trainer, WritesTensorBoardEvents) {
   }
 }
 
+TEST(Trainer, MeasuresEachOfSeveralOutputs) {
+  auto graph = affine_graph(3);
+  graph->mark_output(ops::mul(graph->outputs()[0], 2.0), "twice");
+  Model model(std::move(graph));
+  const auto x = random_tensor(DType::kF32, {6, 3}, 1);
+  const std::vector<Tensor> exact = model.predict({x});
+  const Loss loss = [](const Loss::Values& outputs, const Loss::Values& targets) {
+    return ops::reduce_mean(ops::abs(ops::sub(outputs[0], targets[1])));
+  };
+  Trainer trainer(model, loss, optim::sgd(), quiet());
+  const data::TensorDataset data({x}, {exact[1], exact[0]});
+  const Scores scores = trainer.evaluate(data, {metrics::on_output(metrics::mean_absolute_error(), 0, 1, "first"),
+                                                metrics::on_output(metrics::mean_absolute_error(), 1, 0)});
+  EXPECT_EQ(scores.at("first"), 0);
+  EXPECT_EQ(scores.at("mae.1"), 0);
+  EXPECT_THAT(error_text([&] { trainer.evaluate(data, {metrics::on_output(metrics::accuracy(), 2, 0)}); }),
+              HasSubstr("output 2, but the model has 2"));
+}
+
 TEST(Trainer, RejectsWhatCannotWork) {
   Model model(affine_graph(2));
   EXPECT_THROW(Trainer(model, squared_error(), optim::sgd(), quiet({.score = "fame"})), Error);

@@ -1,24 +1,13 @@
 // Copyright The Thalweg Authors. SPDX-License-Identifier: Apache-2.0
-#include <algorithm>
 #include <cmath>
 #include <limits>
 
 #include "nn/metrics/inputs.h"
+#include "nn/metrics/score_groups.h"
 #include "thalweg/metrics.h"
 
 namespace thalweg::metrics {
 namespace {
-
-struct Scored {
-  float score;
-  bool positive;
-};
-
-/// Labels that share one score, in descending order of scores.
-struct ScoreGroup {
-  double positives = 0.0;
-  double negatives = 0.0;
-};
 
 class CurveArea : public Metric {
  public:
@@ -62,16 +51,7 @@ class CurveArea : public Metric {
   }
 
  protected:
-  std::vector<ScoreGroup> groups() const {
-    std::vector<Scored> sorted = scored_;
-    std::sort(sorted.begin(), sorted.end(), [](const Scored& a, const Scored& b) { return a.score > b.score; });
-    std::vector<ScoreGroup> result;
-    for (size_t i = 0; i < sorted.size(); ++i) {
-      if (i == 0 || sorted[i].score != sorted[i - 1].score) result.emplace_back();
-      (sorted[i].positive ? result.back().positives : result.back().negatives) += 1.0;
-    }
-    return result;
-  }
+  std::vector<ScoreGroup> groups() const { return group_by_score(scored_); }
 
  private:
   std::vector<Scored> scored_;
@@ -96,22 +76,11 @@ class RocArea : public CurveArea {
   }
 };
 
-/// The mean, over the positives, of the precision at the score of each.
 class PrecisionRecallArea : public CurveArea {
  public:
   PrecisionRecallArea() : CurveArea("pr_auc") {}
 
-  double value() const override {
-    double positives = 0.0;
-    double all = 0.0;
-    double sum = 0.0;
-    for (const ScoreGroup& group : groups()) {
-      positives += group.positives;
-      all += group.positives + group.negatives;
-      sum += group.positives * positives / all;
-    }
-    return positives == 0.0 ? std::numeric_limits<double>::quiet_NaN() : sum / positives;
-  }
+  double value() const override { return average_precision(groups()); }
 };
 
 }  // namespace

@@ -85,6 +85,7 @@ constexpr Entry kMetrics[] = {
     {"mse", make_plain<mean_squared_error>},
     {"auc", make_plain<auc>},
     {"pr_auc", make_plain<pr_auc>},
+    {"mean_average_precision", make_plain<mean_average_precision>},
     {"hit_ratio", make_ranking<hit_ratio>},
     {"ndcg", make_ranking<ndcg>},
     {"precision", make_classification<precision>},
@@ -93,6 +94,14 @@ constexpr Entry kMetrics[] = {
 };
 
 }  // namespace
+
+MetricPtr on_output(MetricPtr metric, size_t output, size_t target, const std::string& name) {
+  TW_REQUIRE(metric != nullptr, "there is no metric to put on output ", output);
+  metric->name_ = name.empty() ? metric->name_ + "." + std::to_string(output) : name;
+  metric->output_ = output;
+  metric->target_ = target;
+  return metric;
+}
 
 MetricPtr make_metric(const std::string& name, const std::map<std::string, double>& options) {
   std::string known;

@@ -62,6 +62,7 @@ double value_over(const MetricPtr& metric, const Tensor& predictions, const Tens
 TEST(Metrics, FollowsScikitLearn) {
   EXPECT_NEAR(value_over(auc(), binary_scores(), binary_labels()), 0.49945175438596495, 1e-12);
   EXPECT_NEAR(value_over(pr_auc(), binary_scores(), binary_labels()), 0.45859142553926824, 1e-12);
+  EXPECT_NEAR(value_over(mean_average_precision(), class_scores(), class_labels()), 0.3318262285435126, 1e-12);
   EXPECT_NEAR(value_over(accuracy(), class_scores(), class_labels()), 0.228, 1e-12);
   EXPECT_NEAR(value_over(top_k_accuracy(3), class_scores(), class_labels()), 0.602, 1e-12);
   const ClassificationOptions macro = {.num_classes = 5, .average = Average::kMacro};
@@ -86,7 +87,7 @@ TEST(Metrics, NdcgFollowsScikitLearn) {
 /// Splitting into batches, or over two workers that merge, must not change anything.
 TEST(Metrics, BatchesAndMergesAddUp) {
   for (const std::string& name : metric_names()) {
-    const bool classes = name == "accuracy" || name == "top_k_accuracy";
+    const bool classes = name == "accuracy" || name == "top_k_accuracy" || name == "mean_average_precision";
     const bool ranking = name == "hit_ratio" || name == "ndcg";
     const Tensor scores = classes ? class_scores() : ranking ? binary_scores().reshaped({50, 10}) : binary_scores();
     const Tensor wanted = classes ? class_labels() : ranking ? binary_labels().reshaped({50, 10}) : binary_labels();
@@ -173,6 +174,23 @@ TEST(Metrics, RankingByIndexAndFlat) {
   EXPECT_EQ(value_over(hit_ratio(1, 3), scores.reshaped({6}), labels({0, 1, 0, 0, 0, 0})), 1.0)
       << "the second group has nothing relevant";
   EXPECT_EQ(value_over(hit_ratio(1), floats({1, 3}, {1, 1, 1}), labels({0})), 0.0) << "ties count against";
+}
+
+TEST(Metrics, OneOfSeveralOutputs) {
+  const MetricPtr metric = on_output(accuracy(), 2, 1);
+  EXPECT_EQ(metric->name(), "accuracy.2");
+  EXPECT_EQ(metric->output(), 2U);
+  EXPECT_EQ(metric->target(), 1U);
+  EXPECT_EQ(on_output(accuracy(), 1, 0, "side")->name(), "side");
+}
+
+TEST(MetricErrors, MeanAveragePrecisionNamesWhatDoesNotFit) {
+  const MetricPtr metric = mean_average_precision();
+  metric->add(floats({1, 2}, {0.1F, 0.9F}), labels({1}));
+  EXPECT_THAT(error_text([&] { metric->add(floats({1, 3}, {0, 1, 2}), labels({1})); }), HasSubstr("3 classes"));
+  EXPECT_THAT(error_text([&] { metric->add(floats({1, 2}, {0, 1}), labels({2})); }), HasSubstr("row 0"));
+  EXPECT_THAT(error_text([&] { metric->add(floats({2}, {0, 1}), labels({2, 1})); }), HasSubstr("[N, classes]"));
+  EXPECT_EQ(metric->value(), 1.0) << "what threw changed nothing";
 }
 
 TEST(Metrics, TwoColumnsForTwoClasses) {
