@@ -52,7 +52,7 @@ tidy: setup ## clang-tidy over src (slow); FILTER=regex narrows it
 format: ## format the C++ sources
 	@scripts/format
 
-bench: build-release ## compare with PyTorch; CASES="a b" runs some
+bench: build-release ## compare with PyTorch and others; CASES="a b" runs some
 	@scripts/setup-bench
 	@THALWEG_BENCH_BIN=$(CURDIR)/build/release/bin/thalweg_bench \
 	  "$(THALWEG_DEPS)/bench-venv/bin/python" bench/run.py $(CASES)

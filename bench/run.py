@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 """Runs each case with Thalweg and with the fastest form of its peer, side by side, and prints the ratio. The peer is PyTorch
-where the case trains, ONNX Runtime or OpenVINO where it infers.
+where the case trains, ONNX Runtime or OpenVINO where it infers, and what data_cases.py names where it reads data.
 
 For each case:
   1. every configuration of the peer is tried in a process of its own; the fastest stays. One that fails is reported and skipped.
@@ -33,7 +33,10 @@ HERE = pathlib.Path(__file__).resolve().parent
 ROOT = HERE.parent
 sys.path.insert(0, str(HERE / "peer"))
 
-from cases import CASES  # noqa: E402
+from cases import CASES as MODEL_CASES  # noqa: E402
+from data_cases import DATA_CASES  # noqa: E402
+
+CASES = MODEL_CASES | DATA_CASES
 
 PR_SET_PDEATHSIG = 1
 QUIET_CORES = 0.15  # what other programs may use before a figure counts as disturbed

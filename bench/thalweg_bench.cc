@@ -1,5 +1,5 @@
 // Copyright The Thalweg Authors. SPDX-License-Identifier: Apache-2.0
-// Benchmark worker: trains one case, or runs it forward. bench/run.py drives it and PyTorch's worker alike;
+// Benchmark worker: trains one case, runs it forward, or reads data. bench/run.py drives it and PyTorch's worker alike;
 // bench/README.md describes the lines that go to and fro.
 //   thalweg_bench --case NAME [--threads N] [--steps-warmup N] [--explain]
 // --explain runs a few steps and prints every step of the program with its kernel and time instead.
@@ -11,6 +11,7 @@
 #include <map>
 
 #include "bench/cases.h"
+#include "bench/data_run.h"
 #include "bench/inference_run.h"
 #include "bench/training_run.h"
 
@@ -65,11 +66,11 @@ double peak_mb() {
   raise("no VmHWM in /proc/self/status");
 }
 
-/// What both kinds of run look like here.
+/// What all kinds of run look like here.
 struct Run {
   std::function<void()> step;    ///< timed
   std::function<double()> loss;  ///< of the last step
-  Session* session = nullptr;
+  Session* session = nullptr;    ///< where a program runs
 };
 
 json run_steps(Run& run, int steps) {
@@ -130,6 +131,7 @@ void serve(Run& run) {
 
 void work(const Arguments& arguments, Run run) {
   if (arguments.explain) {
+    TW_REQUIRE(run.session != nullptr, arguments.name, " runs no program that could be explained");
     explain(run);
     return;
   }
@@ -139,6 +141,12 @@ void work(const Arguments& arguments, Run run) {
 }
 
 void work(const Arguments& arguments) {
+  double loss = 0;
+  if (arguments.name.starts_with("data_")) {
+    const std::function<double()> step = data_step(arguments.name, arguments.threads);
+    work(arguments, {[&] { loss = step(); }, [&] { return loss; }});
+    return;
+  }
   const json spec = find_case(arguments.name);
   if (arguments.name.starts_with("infer_")) {
     InferenceRun run(spec, arguments.threads);
@@ -146,7 +154,6 @@ void work(const Arguments& arguments) {
     return;
   }
   TrainingRun run(spec, arguments.threads);
-  double loss = 0;
   work(arguments, {[&] { loss = run.step(); }, [&] { return loss; }, &run.session()});
 }
 

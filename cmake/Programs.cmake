@@ -12,7 +12,7 @@ if(THALWEG_BUILD_BENCH)
   if(thalweg_bench_sources)
     add_executable(thalweg_bench ${thalweg_bench_sources})
     target_include_directories(thalweg_bench PRIVATE "${PROJECT_SOURCE_DIR}")
-    target_link_libraries(thalweg_bench PRIVATE thalweg thalweg_private)
+    target_link_libraries(thalweg_bench PRIVATE thalweg thalweg_arrow thalweg_private)
   endif()
 endif()
 
