@@ -63,7 +63,7 @@ std::function<double()> table(const std::string& file, int columns, int threads)
   options.inputs.resize(1);
   for (int i = 0; i < columns; ++i) options.inputs[0].columns.push_back("c" + std::to_string(i));
   options.threads = threads;
-  options.memory_bytes = int64_t{512} << 20;
+  options.memory_bytes = int64_t{128} << 20;
   return [=, path = data_path(file)] {
     const data::Table rows(path, options);
     double sum = 0;

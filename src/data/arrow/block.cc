@@ -3,7 +3,7 @@
 
 #include <arrow/array.h>
 #include <arrow/compute/cast.h>
-#include <arrow/util/bitmap_ops.h>
+#include <xmmintrin.h>
 
 #include <algorithm>
 
@@ -82,6 +82,23 @@ void Converter::fill_nulls(Values& values) const {
   values.data = out;
 }
 
+/// Four rows of four columns of four bytes each, which four instructions transpose.
+template <typename T>
+void interleave_square(const T* const* columns, int64_t row, T* out, int64_t width) {
+  static_assert(sizeof(T) == sizeof(float));
+  const auto load = [&](size_t c) { return _mm_loadu_ps(reinterpret_cast<const float*>(columns[c] + row)); };
+  __m128 a = load(0);
+  __m128 b = load(1);
+  __m128 c = load(2);
+  __m128 d = load(3);
+  _MM_TRANSPOSE4_PS(a, b, c, d);
+  const auto store = [&](int64_t r, __m128 v) { _mm_storeu_ps(reinterpret_cast<float*>(out + (row + r) * width), v); };
+  store(0, a);
+  store(1, b);
+  store(2, c);
+  store(3, d);
+}
+
 /// Columns to rows, in squares that stay in the cache both ways.
 template <typename T>
 void Converter::interleave(const std::vector<const T*>& columns, int64_t rows, T* out) {
@@ -92,6 +109,15 @@ void Converter::interleave(const std::vector<const T*>& columns, int64_t rows, T
     const int64_t r1 = std::min(rows, r0 + kRows);
     for (size_t c0 = 0; c0 < columns.size(); c0 += kColumns) {
       const size_t c1 = std::min(columns.size(), c0 + kColumns);
+      if constexpr (sizeof(T) == sizeof(float)) {
+        if ((c1 - c0) % 4 == 0 && (r1 - r0) % 4 == 0) {
+          for (size_t c = c0; c < c1; c += 4) {
+            T* out_column = out + static_cast<int64_t>(c);
+            for (int64_t r = r0; r < r1; r += 4) interleave_square(columns.data() + c, r, out_column, width);
+          }
+          continue;
+        }
+      }
       for (int64_t r = r0; r < r1; ++r) {
         T* row = out + r * width;
         for (size_t c = c0; c < c1; ++c) row[c] = columns[c][r];
@@ -108,20 +134,60 @@ int64_t Block::bytes() const {
   return sum;
 }
 
-Block make_block(const arrow::RecordBatch& columns, const std::vector<TensorColumns>& tensors,
-                 const TableOptions& options, const std::string& where, int64_t first_row) {
-  Block block;
-  block.rows = columns.num_rows();
-  const Converter converter(columns, options, where, first_row);
-  for (const TensorColumns& spec : tensors) {
-    const Tensor tensor(spec.dtype, {block.rows, static_cast<int64_t>(spec.columns.size())});
-    switch (spec.dtype) {
-      case DType::kF32: converter.convert<float>(spec, tensor); break;
-      case DType::kF64: converter.convert<double>(spec, tensor); break;
-      case DType::kI32: converter.convert<int32_t>(spec, tensor); break;
-      default: converter.convert<int64_t>(spec, tensor); break;
+namespace {
+
+std::vector<TensorColumns> all_tensors(const TableOptions& options) {
+  std::vector<TensorColumns> result = options.inputs;
+  result.insert(result.end(), options.targets.begin(), options.targets.end());
+  return result;
+}
+
+}  // namespace
+
+BlockMaker::BlockMaker(const TableOptions& options, std::string where, size_t keep)
+    : options_(options), tensors_(all_tensors(options)), where_(std::move(where)), keep_(keep) {}
+
+Block BlockMaker::take(int64_t rows) {
+  {
+    const std::lock_guard<std::mutex> lock(mutex_);
+    const auto fits = [&](const Block& block) { return block.rows == rows; };
+    const auto found = std::find_if(unused_.begin(), unused_.end(), fits);
+    if (found != unused_.end()) {
+      Block block = std::move(*found);
+      unused_.erase(found);
+      return block;
     }
-    block.tensors.push_back(tensor);
+  }
+  Block block;
+  block.rows = rows;
+  for (const TensorColumns& spec : tensors_) {
+    block.tensors.emplace_back(spec.dtype, Shape{rows, static_cast<int64_t>(spec.columns.size())});
+  }
+  return block;
+}
+
+void BlockMaker::give_back(Block block) {
+  const std::lock_guard<std::mutex> lock(mutex_);
+  if (unused_.size() < keep_) unused_.push_back(std::move(block));
+}
+
+std::shared_ptr<Block> BlockMaker::allocate(int64_t rows) {
+  return {new Block(take(rows)), [maker = shared_from_this()](Block* old) {
+            maker->give_back(std::move(*old));
+            delete old;
+          }};
+}
+
+BlockPtr BlockMaker::make(const arrow::RecordBatch& columns, int64_t first_row) {
+  const std::shared_ptr<Block> block = allocate(columns.num_rows());
+  const Converter converter(columns, options_, where_, first_row);
+  for (size_t i = 0; i < tensors_.size(); ++i) {
+    switch (tensors_[i].dtype) {
+      case DType::kF32: converter.convert<float>(tensors_[i], block->tensors[i]); break;
+      case DType::kF64: converter.convert<double>(tensors_[i], block->tensors[i]); break;
+      case DType::kI32: converter.convert<int32_t>(tensors_[i], block->tensors[i]); break;
+      default: converter.convert<int64_t>(tensors_[i], block->tensors[i]); break;
+    }
   }
   return block;
 }

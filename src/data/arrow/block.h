@@ -3,6 +3,8 @@
 
 #include <arrow/record_batch.h>
 
+#include <memory>
+#include <mutex>
 #include <string>
 #include <vector>
 
@@ -17,8 +19,31 @@ struct Block {
   int64_t bytes() const;
 };
 
-/// Turns columns into rows. `where` and `first_row` are for errors.
-Block make_block(const arrow::RecordBatch& columns, const std::vector<TensorColumns>& tensors,
-                 const TableOptions& options, const std::string& where, int64_t first_row);
+using BlockPtr = std::shared_ptr<const Block>;
+
+/// Makes blocks, and uses the memory of those that nobody holds any more for the next: fresh pages would cost more time
+/// than what is done with them. Held by shared pointer, since blocks may outlive it.
+class BlockMaker : public std::enable_shared_from_this<BlockMaker> {
+ public:
+  /// Keeps the memory of at most `keep` blocks that nobody uses. `where` is for errors.
+  BlockMaker(const TableOptions& options, std::string where, size_t keep);
+
+  /// Turns columns into rows. `first_row` is for errors. From any thread.
+  BlockPtr make(const arrow::RecordBatch& columns, int64_t first_row);
+  /// A block with nothing in it.
+  std::shared_ptr<Block> allocate(int64_t rows);
+  const std::vector<TensorColumns>& tensors() const { return tensors_; }
+
+ private:
+  Block take(int64_t rows);
+  void give_back(Block block);
+
+  const TableOptions options_;
+  const std::vector<TensorColumns> tensors_;
+  const std::string where_;
+  const size_t keep_;
+  std::mutex mutex_;
+  std::vector<Block> unused_;
+};
 
 }  // namespace thalweg::data

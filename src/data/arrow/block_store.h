@@ -12,8 +12,6 @@
 
 namespace thalweg::data {
 
-using BlockPtr = std::shared_ptr<const Block>;
-
 /// Blocks by number, loaded when first asked for and, on threads, the few after it as well. The last ones used stay, up
 /// to a budget. Every block is loaded once at a time, however many threads ask for it.
 class BlockStore {

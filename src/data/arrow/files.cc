@@ -108,6 +108,9 @@ TableFiles open_files(const std::string& uri, const TableOptions& options) {
   result.uri = uri;
   result.format = choose_format(files, options.format, uri);
   result.skipped_rows = std::make_shared<std::atomic<int64_t>>(0);
+  if (system->type_name() == "local") {
+    for (const fs::FileInfo& file : files) result.local_paths.push_back(file.path());
+  }
   std::shared_ptr<ds::FileFormat> format;
   if (result.format == TableFormat::kParquet) {
     format = std::make_shared<ds::ParquetFileFormat>();
@@ -115,7 +118,8 @@ TableFiles open_files(const std::string& uri, const TableOptions& options) {
     format = std::make_shared<ds::IpcFileFormat>();
   } else {
     const bool tabs = files.front().path().ends_with(".tsv") && options.csv_separator == ',';
-    format = csv_format(options, tabs ? '\t' : options.csv_separator, result.skipped_rows);
+    result.csv_separator = tabs ? '\t' : options.csv_separator;
+    format = csv_format(options, result.csv_separator, result.skipped_rows);
   }
   const auto factory =
       value_of(ds::FileSystemDatasetFactory::Make(system, files, format, ds::FileSystemFactoryOptions()), uri);

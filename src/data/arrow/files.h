@@ -17,6 +17,9 @@ struct TableFiles {
   TableFormat format = TableFormat::kParquet;
   std::shared_ptr<arrow::dataset::Dataset> dataset;
   std::vector<std::shared_ptr<arrow::dataset::Fragment>> fragments;
+  /// The files' paths if they are local, otherwise empty.
+  std::vector<std::string> local_paths;
+  char csv_separator = ',';
   /// Counts CSV rows left out; the parser holds on to it.
   std::shared_ptr<std::atomic<int64_t>> skipped_rows;
 };

@@ -3,6 +3,7 @@
 
 #include <arrow/compute/expression.h>
 #include <arrow/dataset/scanner.h>
+#include <arrow/memory_pool.h>
 #include <arrow/table.h>
 
 #include <algorithm>
@@ -13,6 +14,7 @@
 #include "base/threads.h"
 #include "data/arrow/block_store.h"
 #include "data/arrow/files.h"
+#include "data/arrow/numeric_csv.h"
 #include "data/arrow/result.h"
 #include "data/rows.h"
 
@@ -36,20 +38,25 @@ cp::Expression expression_of(const Condition& condition) {
   return cp::literal(true);
 }
 
-std::vector<TensorColumns> all_tensors(const TableOptions& options) {
-  std::vector<TensorColumns> result = options.inputs;
-  result.insert(result.end(), options.targets.begin(), options.targets.end());
-  return result;
+/// An allocator that keeps freed pages for a second: Arrow's own gives them back at once, and to get each row group's
+/// pages anew takes longer than to decode it.
+arrow::MemoryPool* decoding_pool() {
+  static arrow::MemoryPool* const kPool = [] {
+    arrow::MemoryPool* pool = arrow::default_memory_pool();
+    if (arrow::jemalloc_memory_pool(&pool).ok()) static_cast<void>(arrow::jemalloc_set_decay_ms(1000));
+    return pool;
+  }();
+  return kPool;
 }
 
-void check_columns(const TableFiles& files, const TableOptions& options) {
+void check_columns(const TableFiles& files, const TableOptions& options, const std::vector<TensorColumns>& tensors) {
   const std::vector<std::string> known = files.dataset->schema()->field_names();
   const auto check = [&](const std::string& name) {
     TW_REQUIRE(std::find(known.begin(), known.end(), name) != known.end(), files.uri, ": there is no column '", name,
                "'; near: ", nearest_names(name, known));
   };
   TW_REQUIRE(!options.inputs.empty(), files.uri, ": no columns were chosen as inputs");
-  for (const TensorColumns& tensor : all_tensors(options)) {
+  for (const TensorColumns& tensor : tensors) {
     TW_REQUIRE(!tensor.columns.empty(), files.uri, ": a tensor of no columns");
     TW_REQUIRE(!tensor.flat || tensor.columns.size() == 1, files.uri, ": ", tensor.columns.size(),
                " columns cannot be a flat tensor");
@@ -73,11 +80,14 @@ std::vector<TensorType> types_of(const std::vector<TensorColumns>& tensors) {
 class Table::Impl {
  public:
   Impl(const std::string& uri, const TableOptions& options)
-      : options_(options), tensors_(all_tensors(options)), files_(open_files(uri, options)) {
-    check_columns(files_, options_);
+      : options_(options),
+        threads_(options.threads > 0 ? options.threads : available_processors()),
+        maker_(std::make_shared<BlockMaker>(options, uri, static_cast<size_t>(threads_))),
+        files_(open_files(uri, options)) {
+    check_columns(files_, options_, maker_->tensors());
     if (files_.format == TableFormat::kParquet && options_.filter.empty()) {
       read_as_needed();
-    } else {
+    } else if (!read_plain_csv()) {
       read_all();
     }
   }
@@ -90,13 +100,15 @@ class Table::Impl {
  private:
   std::shared_ptr<ds::Scanner> scanner(ds::ScannerBuilder& builder, bool threads) const;
   void read_as_needed();
+  bool read_plain_csv();
   void read_all();
   BlockPtr load(const RowGroup& group, int64_t first_row) const;
   BlockPtr block(size_t number) const { return store_ != nullptr ? store_->get(number) : blocks_[number]; }
   void add_end(int64_t rows) { ends_.push_back(size() + rows); }
 
   const TableOptions options_;
-  const std::vector<TensorColumns> tensors_;
+  const int threads_;
+  const std::shared_ptr<BlockMaker> maker_;
   const TableFiles files_;
   std::vector<int64_t> ends_;  ///< the row past the last of each block
   std::vector<RowGroup> groups_;
@@ -107,21 +119,21 @@ class Table::Impl {
 
 std::shared_ptr<ds::Scanner> Table::Impl::scanner(ds::ScannerBuilder& builder, bool threads) const {
   std::set<std::string> names;
-  for (const TensorColumns& tensor : tensors_) names.insert(tensor.columns.begin(), tensor.columns.end());
+  for (const TensorColumns& tensor : maker_->tensors()) names.insert(tensor.columns.begin(), tensor.columns.end());
   require_ok(builder.Project(std::vector<std::string>(names.begin(), names.end())), files_.uri);
   std::vector<cp::Expression> conditions;
   for (const Condition& condition : options_.filter) conditions.push_back(expression_of(condition));
   if (!conditions.empty()) require_ok(builder.Filter(cp::and_(conditions)), files_.uri);
   require_ok(builder.UseThreads(threads), files_.uri);
+  require_ok(builder.Pool(decoding_pool()), files_.uri);
   return value_of(builder.Finish(), files_.uri);
 }
 
 void Table::Impl::read_as_needed() {
   groups_ = row_groups(files_);
   for (const RowGroup& group : groups_) add_end(group.rows);
-  const int threads = options_.threads > 0 ? options_.threads : available_processors();
   store_ = std::make_unique<BlockStore>(
-      groups_.size(), static_cast<size_t>(threads), options_.memory_bytes,
+      groups_.size(), static_cast<size_t>(threads_), options_.memory_bytes,
       [this](size_t number) { return load(groups_[number], ends_[number] - groups_[number].rows); });
 }
 
@@ -131,7 +143,26 @@ BlockPtr Table::Impl::load(const RowGroup& group, int64_t first_row) const {
   TW_REQUIRE(table->num_rows() == group.rows, files_.uri, ": a row group promises ", group.rows, " rows, but holds ",
              table->num_rows());
   const auto batch = value_of(table->CombineChunksToBatch(), files_.uri);
-  return std::make_shared<Block>(make_block(*batch, tensors_, options_, files_.uri, first_row));
+  return maker_->make(*batch, first_row);
+}
+
+/// False if the files are not CSV of plain numbers on this machine.
+bool Table::Impl::read_plain_csv() {
+  const bool possible = files_.format == TableFormat::kCsv && options_.filter.empty() &&
+                        options_.bad_rows == BadSample::kFail && !files_.local_paths.empty();
+  if (!possible) return false;
+  std::vector<BlockPtr> read;
+  int64_t bytes = 0;
+  for (const std::string& path : files_.local_paths) {
+    const auto blocks = read_numeric_csv(path, files_.csv_separator, options_.memory_bytes - bytes, threads_, *maker_);
+    if (!blocks) return false;
+    for (const BlockPtr& block : *blocks) bytes += block->bytes();
+    read.insert(read.end(), blocks->begin(), blocks->end());
+    if (bytes > options_.memory_bytes) return false;
+  }
+  blocks_ = std::move(read);
+  for (const BlockPtr& block : blocks_) add_end(block->rows);
+  return true;
 }
 
 void Table::Impl::read_all() {
@@ -142,8 +173,7 @@ void Table::Impl::read_all() {
     const ds::TaggedRecordBatch tagged = value_of(batches.Next(), files_.uri);
     if (arrow::IsIterationEnd(tagged)) break;
     if (tagged.record_batch->num_rows() == 0) continue;
-    blocks_.push_back(
-        std::make_shared<Block>(make_block(*tagged.record_batch, tensors_, options_, files_.uri, size())));
+    blocks_.push_back(maker_->make(*tagged.record_batch, size()));
     add_end(blocks_.back()->rows);
     bytes += blocks_.back()->bytes();
     TW_REQUIRE(bytes <= options_.memory_bytes, files_.uri, ": what is to be read takes more than ",

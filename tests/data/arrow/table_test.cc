@@ -9,6 +9,7 @@
 
 #include <filesystem>
 #include <numeric>
+#include <sstream>
 
 #include "support/error_text.h"
 #include "support/temporary_directory.h"
@@ -126,6 +127,28 @@ TEST_F(TableTest, CsvIsParsedAsTheTypeOfTheTensor) {
   EXPECT_EQ(column_of(table, 1), (std::vector<float>{1, 3, -7}));
   write_bytes(directory_ / "t.tsv", "x\ty\n1\t2\n");
   EXPECT_EQ(column_of(Table(directory_ / "t.tsv", floats({"y"})), 0), (std::vector<float>{2}));
+}
+
+TEST_F(TableTest, PlainNumbersAndOtherCsvReadTheSame) {
+  // The second file is the first with a quoted word, which leaves it to Arrow's parser.
+  const std::string numbers = "0.1,1e-3\n-2.5,123456789012345678901\r\n+3,0.000000000000000000000000125\n.5,-0\n7.,1E5";
+  write_bytes(directory_ / "plain.csv", "x,y\n" + numbers);
+  std::string quoted = "word,x,y\n";
+  std::istringstream lines(numbers);
+  for (std::string line; std::getline(lines, line);) quoted += "\"w\"," + line + "\n";
+  write_bytes(directory_ / "quoted.csv", quoted);
+  for (const DType dtype : {DType::kF32, DType::kF64}) {
+    const TableOptions options{.inputs = {{{"y", "x"}, dtype}}, .threads = 3};
+    const Table plain(directory_ / "plain.csv", options);
+    const Table general(directory_ / "quoted.csv", options);
+    ASSERT_EQ(plain.size(), 5);
+    const std::vector<int64_t> all = {0, 1, 2, 3, 4};
+    const Tensor a = plain.fetch(all).inputs[0].to(DType::kF64);
+    const Tensor b = general.fetch(all).inputs[0].to(DType::kF64);
+    for (int64_t i = 0; i < 10; ++i) EXPECT_EQ(a.data<double>()[i], b.data<double>()[i]) << i;
+  }
+  write_bytes(directory_ / "word.csv", "x,y\n1,2\n3,four\n");
+  EXPECT_NE(error_text([&] { Table(directory_ / "word.csv", floats({"y"})); }).find("four"), std::string::npos);
 }
 
 TEST_F(TableTest, RaggedCsvRowsFailOrAreCounted) {
