@@ -5,10 +5,13 @@
 
 #include "thalweg/data/cache.h"
 #include "thalweg/data/dataset.h"
+#include "thalweg/data/describe.h"
+#include "thalweg/data/features.h"
 #include "thalweg/data/idx.h"
 #include "thalweg/data/image.h"
 #include "thalweg/data/image_folder.h"
 #include "thalweg/data/loader.h"
 #include "thalweg/data/sampler.h"
+#include "thalweg/data/text.h"
 #include "thalweg/data/transforms.h"
 #include "thalweg/data/views.h"

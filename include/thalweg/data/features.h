@@ -1,0 +1,86 @@
+// Copyright The Thalweg Authors. SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <string>
+#include <variant>
+#include <vector>
+
+#include "thalweg/tensor.h"
+
+/// What is done to columns of tables before they are tensors.
+namespace thalweg::data {
+
+/// A column in memory.
+struct Column {
+  std::string name;
+  std::variant<std::vector<double>, std::vector<int64_t>, std::vector<std::string>> values;
+  int64_t rows() const;
+};
+
+/// Texts (or whole numbers) to 0, 1, ... in the order of their bytes; what was not seen while fitting gets the number
+/// after the last.
+struct StringIndex {
+  std::string column;
+  std::vector<std::string> categories = {};
+};
+
+/// To [0, 1]; values beyond what was seen while fitting come out beyond that.
+struct MinMaxScale {
+  std::string column;
+  double low = 0;
+  double high = 1;
+};
+
+/// To mean 0 and deviation 1 (that of the values seen, divided by their number).
+struct StandardScale {
+  std::string column;
+  double mean = 0;
+  double deviation = 1;
+};
+
+/// Texts or whole numbers to [0, buckets), by a hash that is the same everywhere.
+struct HashBucket {
+  std::string column;
+  int64_t buckets = 1000;
+};
+
+/// The combination of several columns to a new column `name` in [0, buckets).
+struct CrossHash {
+  std::vector<std::string> columns;
+  std::string name;
+  int64_t buckets = 1000;
+};
+
+/// Whole numbers in [0, size) to columns `column`_0, `column`_1, ... of which one is 1; others to zeros only. A size of
+/// 0 is found while fitting.
+struct OneHot {
+  std::string column;
+  int64_t size = 0;
+};
+
+using Feature = std::variant<StringIndex, MinMaxScale, StandardScale, HashBucket, CrossHash, OneHot>;
+
+/// Changes to columns, in order. Fitted once to the training data, then the same for every other table, also after a
+/// way through JSON.
+class Features {
+ public:
+  Features() = default;
+  explicit Features(std::vector<Feature> features) : features_(std::move(features)) {}
+
+  /// Learns from these columns what each change needs to know, and changes them.
+  void fit(std::vector<Column>& columns);
+  void apply(std::vector<Column>& columns) const;
+  const std::vector<Feature>& features() const { return features_; }
+
+  /// [{"kind": "string_index", "column": "city", "categories": [...]}, ...]
+  std::string to_json() const;
+  static Features from_json(const std::string& text);
+
+ private:
+  std::vector<Feature> features_;
+};
+
+/// [rows, names] of columns that hold numbers.
+Tensor to_tensor(const std::vector<Column>& columns, const std::vector<std::string>& names, DType dtype = DType::kF32);
+
+}  // namespace thalweg::data
