@@ -152,7 +152,7 @@ void Cached::read(std::span<const int64_t> indices, const Draw& draw, const Batc
   thread_local std::vector<uint8_t> bytes;
   const auto for_each_row = [&](const auto& act) {
     for (const std::vector<Tensor>* tensors : {&batch.inputs, &batch.targets}) {
-      for (const Tensor& tensor : *tensors) act(row_of(tensor, row), row_bytes(tensor.type()));
+      for (const Tensor& tensor : *tensors) act(row_of(tensor, row), row_bytes(tensor));
     }
   };
   for (const int64_t index : indices) {

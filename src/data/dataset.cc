@@ -44,7 +44,7 @@ std::vector<TensorType> batch_types(const std::vector<Tensor>& tensors) {
 }
 
 void copy_rows(const Tensor& source, std::span<const int64_t> indices, const Tensor& target, int64_t row) {
-  const size_t bytes = row_bytes(source.type());
+  const size_t bytes = row_bytes(source);
   auto* out = static_cast<char*>(target.raw()) + static_cast<size_t>(row) * bytes;
   const auto* in = static_cast<const char*>(source.raw());
   for (const int64_t index : indices) {

@@ -47,8 +47,7 @@ Tensor without_rows(const Tensor& tensor, const std::vector<int64_t>& bad) {
   for (size_t i = 0; i < bad.size(); ++i) {
     const int64_t begin = bad[i] + 1;
     const int64_t end = i + 1 < bad.size() ? bad[i + 1] : tensor.shape()[0];
-    std::memmove(row_of(tensor, kept), row_of(tensor, begin),
-                 static_cast<size_t>(end - begin) * row_bytes(tensor.type()));
+    std::memmove(row_of(tensor, kept), row_of(tensor, begin), static_cast<size_t>(end - begin) * row_bytes(tensor));
     kept += end - begin;
   }
   return tensor.rows(0, kept);

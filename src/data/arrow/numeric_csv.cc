@@ -100,14 +100,23 @@ std::optional<Plan> make_plan(std::string_view& text, char separator, const std:
 class Segment {
  public:
   Segment(std::string_view text, char separator, const Plan& plan, Block& block)
-      : p_(text.data()), end_(text.data() + text.size()), separator_(separator), plan_(plan), block_(block) {}
+      : p_(text.data()), end_(text.data() + text.size()), separator_(separator), targets_(plan.size()) {
+    for (size_t c = 0; c < plan.size(); ++c) {
+      for (const Destination& destination : plan[c]) {
+        const Tensor& tensor = block.tensors[destination.tensor];
+        char* first =
+            static_cast<char*>(tensor.raw()) + static_cast<size_t>(destination.place) * size_of(tensor.dtype());
+        targets_[c].push_back({tensor.dtype(), first, row_bytes(tensor)});
+      }
+    }
+  }
 
   /// False if something is no number.
   bool parse() {
-    for (int64_t row = 0; p_ < end_; ++row) {
-      for (size_t c = 0; c < plan_.size(); ++c) {
-        if (!(plan_[c].empty() ? skip() : field(plan_[c], row))) return false;
-        if (c + 1 < plan_.size() && *p_++ != separator_) return false;
+    while (p_ < end_) {
+      for (size_t c = 0; c < targets_.size(); ++c) {
+        if (!(targets_[c].empty() ? skip() : field(targets_[c]))) return false;
+        if (c + 1 < targets_.size() && *p_++ != separator_) return false;
       }
       if (*p_ == '\r') ++p_;
       if (*p_++ != '\n') return false;
@@ -116,32 +125,40 @@ class Segment {
   }
 
  private:
+  /// Where the next value of a column goes, and how far it is to the one after it.
+  struct Target {
+    DType dtype;
+    char* next;
+    size_t stride;
+  };
+
   bool skip() {
     while (*p_ != separator_ && *p_ != '\n' && *p_ != '"') ++p_;
     return *p_ != '"';
   }
-  bool field(const std::vector<Destination>& destinations, int64_t row) {
+  bool field(std::vector<Target>& targets) {
     const char* begin = p_;
     Decimal number;
     if (!parse_decimal(p_, number)) return false;
-    for (const Destination& destination : destinations) {
-      if (!store(number, begin, block_.tensors[destination.tensor], row, destination.place)) return false;
+    for (Target& target : targets) {
+      if (!store(number, begin, target)) return false;
+      target.next += target.stride;
     }
     return true;
   }
-  bool store(const Decimal& number, const char* begin, const Tensor& tensor, int64_t row, int64_t place) const {
-    char* out = row_of(tensor, row) + static_cast<size_t>(place) * size_of(tensor.dtype());
-    if (tensor.dtype() == DType::kI64 && number.whole && number.count <= 18) {
+  bool store(const Decimal& number, const char* begin, const Target& target) const {
+    if (target.dtype == DType::kI64 && number.whole && number.count <= 18) {
       const auto digits = static_cast<int64_t>(number.digits);
-      *reinterpret_cast<int64_t*>(out) = number.negative ? -digits : digits;
+      *reinterpret_cast<int64_t*>(target.next) = number.negative ? -digits : digits;
       return true;
     }
     double value = 0;
-    if (!is_floating(tensor.dtype()) || !to_double(number, begin, p_, value)) return false;
-    if (tensor.dtype() == DType::kF32) {
-      *reinterpret_cast<float*>(out) = static_cast<float>(value);
+    const bool floating = target.dtype == DType::kF32 || target.dtype == DType::kF64;
+    if (!floating || !to_double(number, begin, p_, value)) return false;
+    if (target.dtype == DType::kF32) {
+      *reinterpret_cast<float*>(target.next) = static_cast<float>(value);
     } else {
-      *reinterpret_cast<double*>(out) = value;
+      *reinterpret_cast<double*>(target.next) = value;
     }
     return true;
   }
@@ -149,8 +166,7 @@ class Segment {
   const char* p_;
   const char* const end_;
   const char separator_;
-  const Plan& plan_;
-  Block& block_;
+  std::vector<std::vector<Target>> targets_;  ///< of each column
 };
 
 /// Cuts text, which ends with the end of a line, into so many parts that do as well; some may be empty.

@@ -197,7 +197,7 @@ void Table::Impl::read(std::span<const int64_t> indices, const Batch& batch, int
     for (size_t i = 0; i < current->tensors.size(); ++i) {
       const Tensor& target = i < batch.inputs.size() ? batch.inputs[i] : batch.targets[i - batch.inputs.size()];
       const Tensor& source = current->tensors[i];
-      std::memcpy(row_of(target, row), row_of(source, index - begin), row_bytes(source.type()));
+      std::memcpy(row_of(target, row), row_of(source, index - begin), row_bytes(source));
     }
     ++row;
   }
