@@ -4,12 +4,14 @@ SHELL := /bin/bash
 JOBS ?= $(shell nproc)
 # The benchmark cases to run (all when empty), as in: make bench CASES="train_ncf_b2048".
 CASES ?=
+# Parts of the names of ONNX cases to run (all when empty), as in: make onnx-suite ONNX_CASES="resize pad".
+ONNX_CASES ?=
 # Arguments of the demo program.
 DEMO_ARGS ?=
 export THALWEG_DEPS ?= $(HOME)/.cache/thalweg
 
 .DEFAULT_GOAL := help
-.PHONY: help setup build test test-asan test-tsan test-long lint tidy format bench demo install clean
+.PHONY: help setup build test test-asan test-tsan test-long lint tidy format bench demo onnx-suite install clean
 
 help: ## list the targets
 	@sed -n 's/^\([a-z-]*\):[^#]*## \(.*\)/  make \1\t\2/p' $(MAKEFILE_LIST) | expand -t 22
@@ -56,6 +58,11 @@ bench: build-release ## compare with PyTorch and others; CASES="a b" runs some
 	@scripts/setup-bench
 	@THALWEG_BENCH_BIN=$(CURDIR)/build/release/bin/thalweg_bench \
 	  "$(THALWEG_DEPS)/bench-venv/bin/python" bench/run.py $(CASES)
+
+onnx-suite: build-release ## the ONNX backend suite: passed, refused, wrong, crashed; ONNX_CASES="a b" runs some
+	@scripts/setup-onnx
+	@OMP_WAIT_POLICY=passive "$(THALWEG_DEPS)/onnx-venv/bin/python" tests/onnx_suite/run.py \
+	  $(CURDIR)/build/release/lib/libthalweg.so $(ONNX_CASES)
 
 demo: build-release ## train a small network on handwritten digits
 	@scripts/setup-data

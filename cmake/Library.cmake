@@ -14,6 +14,8 @@ target_link_libraries(thalweg PRIVATE "$<BUILD_INTERFACE:thalweg_private>")
 if(THALWEG_SANITIZE MATCHES "thread")
   target_sources(thalweg PRIVATE "${PROJECT_SOURCE_DIR}/tests/tools/openmp_tsan.cc")
 endif()
+set_source_files_properties("${PROJECT_SOURCE_DIR}/src/capi/model.cc" PROPERTIES COMPILE_DEFINITIONS
+                                                                        "TW_VERSION=\"${PROJECT_VERSION}\"")
 set_target_properties(
   thalweg
   PROPERTIES VERSION "${PROJECT_VERSION}"

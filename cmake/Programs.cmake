@@ -19,7 +19,7 @@ endif()
 # Examples see the public headers only, as a user's program would. tests/CMakeLists.txt runs each of them.
 set(thalweg_examples "")
 if(THALWEG_BUILD_EXAMPLES)
-  file(GLOB thalweg_example_sources CONFIGURE_DEPENDS "${PROJECT_SOURCE_DIR}/examples/*.cc")
+  file(GLOB thalweg_example_sources CONFIGURE_DEPENDS "${PROJECT_SOURCE_DIR}/examples/*.cc" "${PROJECT_SOURCE_DIR}/examples/*.c")
   foreach(source IN LISTS thalweg_example_sources)
     cmake_path(GET source STEM name)
     add_executable("example_${name}" "${source}")

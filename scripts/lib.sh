@@ -63,3 +63,32 @@ apt_ensure() {
 check_sha256() {
   echo "$2  $1" | sha256sum --check --status 2>/dev/null
 }
+
+# Whether a Python environment ($1) holds the versions that a requirements file ($2) pins; imports none of them.
+venv_complete() {
+  [ -x "$1/bin/python" ] && "$1/bin/python" - "$2" <<'PYTHON' 2>/dev/null
+import sys
+from importlib.metadata import version
+for line in open(sys.argv[1]):
+    name, _, wanted = line.split("#")[0].strip().partition("==")
+    if name and version(name) != wanted:
+        sys.exit(1)
+PYTHON
+}
+
+# Makes the environment $1 hold what the file $2 pins; $3 says what that is.
+ensure_venv() {
+  if venv_complete "$1" "$2"; then
+    say "$3: in $1"
+    return 0
+  fi
+  apt_ensure "${APT_BUILD[@]}"
+  if [ ! -x "$1/bin/python" ]; then
+    say "making the Python environment $1"
+    mkdir -p "$(dirname "$1")"
+    python3 -m venv "$1"
+  fi
+  say "installing $3"
+  "$1/bin/python" -m pip install --quiet --disable-pip-version-check --no-input -r "$2" </dev/null
+  venv_complete "$1" "$2" || die "$1 does not hold what scripts/$2 asks for; delete it and try again"
+}

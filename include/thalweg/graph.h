@@ -143,6 +143,8 @@ class Graph {
   Value* input(const std::string& name, TensorType type);
   /// `data` must be static and defined; the parameter takes its type. Names are unique within a graph.
   Value* parameter(const std::string& name, Tensor data, bool trainable = true);
+  /// A parameter whose content a Variables object holds under the same name; it is not trained.
+  Value* held_parameter(const std::string& name, TensorType type);
   Value* state(const std::string& name, Tensor data);
   Value* constant(Tensor data, const std::string& name = "");
 

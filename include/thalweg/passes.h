@@ -44,6 +44,10 @@ void widen_weight_gradients(Graph& graph);
 /// nobody needs are removed.
 void simplify(Graph& graph);
 
+/// The outputs of a static node whose inputs are all constant, by its plain kernel. False if there is none. Lives in
+/// the runtime.
+bool evaluate(const Node& node, std::vector<Tensor>& results);
+
 /// Nodes whose inputs are all constant become constants. Lives in the runtime, whose kernels it runs.
 void fold_constants(Graph& graph);
 

@@ -13,7 +13,7 @@
 
 namespace thalweg {
 
-enum class DType : uint8_t { kF32, kF64, kBF16, kF16, kI8, kU8, kI32, kI64, kBool };
+enum class DType : uint8_t { kF32, kF64, kBF16, kF16, kI8, kU8, kI32, kI64, kBool, kI16, kU16, kU32, kU64 };
 
 /// Bytes of one element.
 size_t size_of(DType dtype);
@@ -105,6 +105,14 @@ template <>
 inline constexpr DType dtype_of<int64_t> = DType::kI64;
 template <>
 inline constexpr DType dtype_of<bool> = DType::kBool;
+template <>
+inline constexpr DType dtype_of<int16_t> = DType::kI16;
+template <>
+inline constexpr DType dtype_of<uint16_t> = DType::kU16;
+template <>
+inline constexpr DType dtype_of<uint32_t> = DType::kU32;
+template <>
+inline constexpr DType dtype_of<uint64_t> = DType::kU64;
 
 /// A dense row-major array. Copies share the storage (reference-counted); `clone` makes a deep copy.
 /// Storage is aligned to 64 bytes unless it was borrowed. Not synchronised: concurrent writers are the caller's care.

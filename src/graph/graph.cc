@@ -47,6 +47,11 @@ Value* Graph::parameter(const std::string& name, Tensor data, bool trainable) {
   return value;
 }
 
+Value* Graph::held_parameter(const std::string& name, TensorType type) {
+  parameters_.push_back(new_value(Value::Kind::kParameter, name, std::move(type)));
+  return parameters_.back();
+}
+
 Value* Graph::state(const std::string& name, Tensor data) {
   TW_REQUIRE(!name.empty() && data.defined(), "a state of graph '", name_, "' needs a name and data");
   Value* value = new_value(Value::Kind::kState, name, data.type());

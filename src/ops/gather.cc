@@ -81,6 +81,10 @@ std::vector<TensorType> infer_scatter_elements(const InferContext& context) {
   require_index_shape(context);
   context.require(context.shape(1) == context.shape(2), "updates must have the shape of the indices");
   context.require(context.dtype(0) == context.dtype(2), "updates must have the element type of the input");
+  const std::string reduction = context.attrs().text("reduction", "none");
+  context.require(
+      reduction == "none" || reduction == "add" || reduction == "mul" || reduction == "min" || reduction == "max",
+      "unknown reduction '", reduction, "'; known: none, add, mul, min, max");
   return {context.type(0)};
 }
 
@@ -88,7 +92,10 @@ std::vector<TensorType> infer_scatter_elements(const InferContext& context) {
 void scatter_elements_gradient(GradientContext& context) {
   Value* dy = context.output_gradient();
   const int64_t axis = context.attrs().integer("axis");
-  const bool accumulate = context.attrs().flag("accumulate");
+  const std::string reduction = context.attrs().text("reduction", "none");
+  TW_REQUIRE(reduction == "none" || reduction == "add", describe(context.node()), ": reduction ", reduction,
+             " has no gradient");
+  const bool accumulate = reduction == "add";
   if (context.wants(0)) {
     Value* dx = dy;
     if (!accumulate) dx = ops::scatter_elements(dy, context.input(1), zeros_like(context.input(2)), axis);
@@ -136,7 +143,7 @@ Value* gather_elements(Value* x, Value* indices, int64_t axis) {
 
 Value* scatter_elements(Value* x, Value* indices, Value* updates, int64_t axis, bool accumulate) {
   Attributes attrs{{"axis", axis}};
-  if (accumulate) attrs.set("accumulate", int64_t{1});
+  if (accumulate) attrs.set("reduction", "add");
   return x->graph().add("scatter_elements", {x, indices, updates}, std::move(attrs))->output();
 }
 

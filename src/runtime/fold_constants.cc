@@ -21,7 +21,8 @@ bool foldable(const Graph& graph, const Node& node) {
          std::all_of(node.outputs().begin(), node.outputs().end(), small);
 }
 
-/// Runs the last candidate, the plain one. False if there is none that takes plain tensors.
+}  // namespace
+
 bool evaluate(const Node& node, std::vector<Tensor>& results) {
   const auto& candidates = kernel_candidates(node.op_name());
   if (candidates.empty()) return false;
@@ -43,8 +44,6 @@ bool evaluate(const Node& node, std::vector<Tensor>& results) {
   kernel->run({in, out, scratch.raw(), state.get(), 1, 0});
   return true;
 }
-
-}  // namespace
 
 void fold_constants(Graph& graph) {
   for (size_t i = 0; i < graph.nodes().size(); ++i) {

@@ -39,7 +39,17 @@ memory::dims dense_strides(const memory::desc& md, const memory::dims& dims) {
 
 }  // namespace
 
-bool known_to_dnnl(DType dtype) { return dtype != DType::kI64 && dtype != DType::kBool && dtype != DType::kF64; }
+bool known_to_dnnl(DType dtype) {
+  switch (dtype) {
+    case DType::kF32:
+    case DType::kBF16:
+    case DType::kF16:
+    case DType::kI8:
+    case DType::kU8:
+    case DType::kI32: return true;
+    default: return false;
+  }
+}
 
 memory::data_type to_dnnl(DType dtype) {
   switch (dtype) {

@@ -14,7 +14,7 @@ struct DTypeInfo {
   bool floating;
 };
 
-constexpr std::array<DTypeInfo, 9> kTypes = {{
+constexpr std::array<DTypeInfo, 13> kTypes = {{
     {DType::kF32, "f32", 4, true},
     {DType::kF64, "f64", 8, true},
     {DType::kBF16, "bf16", 2, true},
@@ -24,6 +24,10 @@ constexpr std::array<DTypeInfo, 9> kTypes = {{
     {DType::kI32, "i32", 4, false},
     {DType::kI64, "i64", 8, false},
     {DType::kBool, "bool", 1, false},
+    {DType::kI16, "i16", 2, false},
+    {DType::kU16, "u16", 2, false},
+    {DType::kU32, "u32", 4, false},
+    {DType::kU64, "u64", 8, false},
 }};
 
 const DTypeInfo& info(DType dtype) {
@@ -42,7 +46,7 @@ DType dtype_from_name(const std::string& name) {
   for (const DTypeInfo& entry : kTypes) {
     if (name == entry.name) return entry.dtype;
   }
-  raise("unknown element type '", name, "'; known: f32 f64 bf16 f16 i8 u8 i32 i64 bool");
+  raise("unknown element type '", name, "'; known: f32 f64 bf16 f16 i8 u8 i32 i64 bool i16 u16 u32 u64");
 }
 
 std::ostream& operator<<(std::ostream& out, DType dtype) { return out << name_of(dtype); }

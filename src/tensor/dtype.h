@@ -1,6 +1,9 @@
 // Copyright The Thalweg Authors. SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <cmath>
+#include <limits>
+#include <type_traits>
 #include <utility>
 
 #include "thalweg/tensor.h"
@@ -20,6 +23,10 @@ decltype(auto) dispatch(DType dtype, Body&& body) {
     case DType::kI32: return body(int32_t{});
     case DType::kI64: return body(int64_t{});
     case DType::kBool: return body(bool{});
+    case DType::kI16: return body(int16_t{});
+    case DType::kU16: return body(uint16_t{});
+    case DType::kU32: return body(uint32_t{});
+    case DType::kU64: return body(uint64_t{});
   }
   raise("unknown element type ", static_cast<int>(dtype));
 }
@@ -34,6 +41,10 @@ decltype(auto) dispatch_arithmetic(DType dtype, Body&& body) {
     case DType::kU8: return body(uint8_t{});
     case DType::kI32: return body(int32_t{});
     case DType::kI64: return body(int64_t{});
+    case DType::kI16: return body(int16_t{});
+    case DType::kU16: return body(uint16_t{});
+    case DType::kU32: return body(uint32_t{});
+    case DType::kU64: return body(uint64_t{});
     default: raise("no arithmetic for element type ", name_of(dtype));
   }
 }
@@ -48,6 +59,17 @@ decltype(auto) dispatch_real(DType dtype, Body&& body) {
   }
 }
 
+/// A floating number cut to an integer type: the nearest number that the type has, 0 for what is not a number.
+template <typename To, typename From>
+To cut_to_integer(From value) {
+  constexpr auto kLowest = static_cast<From>(std::numeric_limits<To>::lowest());
+  // The largest integer itself may not be exact in From: the first number beyond it is.
+  const From beyond = std::ldexp(From{1}, std::numeric_limits<To>::digits);
+  if (value != value) return To{};
+  if (value <= kLowest) return std::numeric_limits<To>::lowest();
+  return value >= beyond ? std::numeric_limits<To>::max() : static_cast<To>(value);
+}
+
 /// Conversion of one element between any two element types, through float for the two-byte types.
 template <typename To, typename From>
 To convert_element(From value) {
@@ -57,6 +79,8 @@ To convert_element(From value) {
     return To(static_cast<float>(value));
   } else if constexpr (std::is_same_v<To, bool>) {
     return value != From{};
+  } else if constexpr (std::is_floating_point_v<From> && std::is_integral_v<To>) {
+    return cut_to_integer<To>(value);
   } else {
     return static_cast<To>(value);
   }

@@ -141,9 +141,9 @@ TEST(SafetensorsHostile, MessagesAreShortAndPrintable) {
 
 TEST(SafetensorsHostile, TypesWithoutADTypeAreNamedWhenUsed) {
   const TemporaryDirectory directory;
-  write_bytes(directory / "f", file_of("{" + entry("a", "U64", "[1]", "[0,8]") + "}", 8));
+  write_bytes(directory / "f", file_of("{" + entry("a", "C64", "[1]", "[0,8]") + "}", 8));
   const SafetensorsFile file(directory / "f");
-  EXPECT_THAT(error_text([&] { static_cast<void>(file.tensor("a")); }), AllOf(HasSubstr("\"a\""), HasSubstr("U64")));
+  EXPECT_THAT(error_text([&] { static_cast<void>(file.tensor("a")); }), AllOf(HasSubstr("\"a\""), HasSubstr("C64")));
 }
 
 TEST(SafetensorsHostile, BoolsMustBeBools) {

@@ -35,6 +35,22 @@ TEST_P(UnaryOp, FastPathMatchesReference) {
   check_fast_path({operand({0, 4})}, build());
 }
 
+class RareUnaryOp : public UnaryOp {};
+
+TEST_P(RareUnaryOp, GradientsMatchCentralDifferences) {
+  check_gradients({operand({3, 7})}, build());
+  check_fast_path({operand({0, 4})}, build());
+}
+
+INSTANTIATE_TEST_SUITE_P(All, RareUnaryOp,
+                         ::testing::Values(UnaryCase{"tan", ops::tan, -1.2, 1.2},
+                                           UnaryCase{"asin", ops::asin, -0.9, 0.9},
+                                           UnaryCase{"acos", ops::acos, -0.9, 0.9}, UnaryCase{"atan", ops::atan},
+                                           UnaryCase{"sinh", ops::sinh}, UnaryCase{"cosh", ops::cosh},
+                                           UnaryCase{"asinh", ops::asinh}, UnaryCase{"acosh", ops::acosh, 1.2, 5},
+                                           UnaryCase{"atanh", ops::atanh, -0.9, 0.9}),
+                         [](const auto& test) { return test.param.name; });
+
 Value* gelu_tanh(Value* x) { return ops::gelu(x, true); }
 
 INSTANTIATE_TEST_SUITE_P(

@@ -13,7 +13,7 @@ from tracked import ROOT, report, tracked_files
 _CORE = ["base", "tensor", "graph", "ops"]
 _COMPILED = _CORE + ["autodiff", "passes", "runtime"]
 _TRAINING = _COMPILED + ["nn", "optim", "data", "formats", "train"]
-_EVERYTHING = _TRAINING + ["comm", "sync"]
+_EVERYTHING = _TRAINING + ["infer", "comm", "sync"]
 MAY_USE = {
     "base": [],
     "tensor": ["base"],
@@ -25,7 +25,8 @@ MAY_USE = {
     "nn": _COMPILED,
     "optim": _COMPILED,
     "data": ["base", "tensor"],
-    "formats": _CORE + ["nn"],
+    "formats": _CORE + ["autodiff", "passes", "nn"],
+    "infer": _COMPILED + ["nn", "formats"],
     "train": _COMPILED + ["nn", "optim", "data", "formats"],
     "comm": ["base", "tensor"],
     "sync": _TRAINING + ["comm"],
@@ -44,6 +45,7 @@ PUBLIC_HEADER = {
     "schedules": "optim",
     "triggers": "optim",
     "metrics": "nn",
+    "inference": "infer",
     "safetensors": "formats",
     "tensorboard": "formats",
     "model": "train",

@@ -47,5 +47,14 @@ Value* round(Value* x);
 Value* erf(Value* x);
 Value* sin(Value* x);
 Value* cos(Value* x);
+Value* tan(Value* x);
+Value* asin(Value* x);
+Value* acos(Value* x);
+Value* atan(Value* x);
+Value* sinh(Value* x);
+Value* cosh(Value* x);
+Value* asinh(Value* x);
+Value* acosh(Value* x);
+Value* atanh(Value* x);
 
 }  // namespace thalweg::ops

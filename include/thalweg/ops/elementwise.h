@@ -36,6 +36,17 @@ Value* logical_not(Value* a);
 /// Elements of `a` where `condition` (bool) holds, of `b` elsewhere; broadcasts.
 Value* where(Value* condition, Value* a, Value* b);
 
+/// The rest of a division, with the sign of the dividend if `truncated` (as C's fmod), else of the divisor (as Python's
+/// %). Division of integers by 0 leaves 0.
+Value* modulo(Value* a, Value* b, bool truncated = false);
+/// Bits of integers. To shift by the width or more leaves 0, or -1 of a negative number that is shifted right.
+Value* bit_and(Value* a, Value* b);
+Value* bit_or(Value* a, Value* b);
+Value* bit_xor(Value* a, Value* b);
+Value* bit_not(Value* a);
+Value* shift_left(Value* a, Value* b);
+Value* shift_right(Value* a, Value* b);
+
 Value* cast(Value* x, DType dtype);
 /// A constant of one element with the type of `like`.
 Value* scalar_like(Value* like, double value);

@@ -21,16 +21,16 @@ const TypeRow kTypes[] = {
     {DataType::kFloat, "FLOAT", DType::kF32},
     {DataType::kUint8, "UINT8", DType::kU8},
     {DataType::kInt8, "INT8", DType::kI8},
-    {DataType::kUint16, "UINT16", std::nullopt},
-    {DataType::kInt16, "INT16", std::nullopt},
+    {DataType::kUint16, "UINT16", DType::kU16},
+    {DataType::kInt16, "INT16", DType::kI16},
     {DataType::kInt32, "INT32", DType::kI32},
     {DataType::kInt64, "INT64", DType::kI64},
     {DataType::kString, "STRING", std::nullopt},
     {DataType::kBool, "BOOL", DType::kBool},
     {DataType::kFloat16, "FLOAT16", DType::kF16},
     {DataType::kDouble, "DOUBLE", DType::kF64},
-    {DataType::kUint32, "UINT32", std::nullopt},
-    {DataType::kUint64, "UINT64", std::nullopt},
+    {DataType::kUint32, "UINT32", DType::kU32},
+    {DataType::kUint64, "UINT64", DType::kU64},
     {DataType::kBfloat16, "BFLOAT16", DType::kBF16},
     {DataType::kUndefined, "UNDEFINED", std::nullopt},
 };
@@ -145,6 +145,7 @@ std::shared_ptr<MappedFile> TensorReader::open_external(const TensorProto& proto
   for (const fs::path& part : relative) leaves = leaves || part == "..";
   TW_REQUIRE(!leaves, describe(proto), "its data is in ", printable(location), ", which is not in the model's folder");
   const fs::path path = folder_ / relative;
+  const std::lock_guard<std::mutex> lock(mutex_);
   const auto known = external_files_.find(path);
   if (known != external_files_.end()) return known->second;
   std::error_code missing;

@@ -4,6 +4,7 @@
 #include <filesystem>
 #include <map>
 #include <memory>
+#include <mutex>
 #include <optional>
 
 #include "base/mapped_file.h"
@@ -19,7 +20,7 @@ DataType data_type_of(DType dtype);
 std::string name_of(DataType type);
 
 /// Turns TensorProtos of one model file into tensors. Contents that lie aligned in the model's file or in an external
-/// one stay there, mapped as long as the tensor lives; others are copied.
+/// one stay there, mapped as long as the tensor lives; others are copied. Thread-safe.
 class TensorReader {
  public:
   /// `file` holds the model, null if its bytes lie elsewhere (then all contents are copied). External data must lie in
@@ -37,6 +38,7 @@ class TensorReader {
 
   std::shared_ptr<MappedFile> file_;
   std::filesystem::path folder_;
+  std::mutex mutex_;
   std::map<std::filesystem::path, std::shared_ptr<MappedFile>> external_files_;
 };
 

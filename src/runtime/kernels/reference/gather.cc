@@ -81,16 +81,30 @@ void gather_elements(const ReferenceCall& call) {
   });
 }
 
+template <typename T>
+void scatter(const ReferenceCall& call, T (*combine)(T, T)) {
+  for_each_index(call, call.in(0).shape(), [&](int64_t i, int64_t offset) {
+    T& target = call.out().data<T>()[offset];
+    target = combine(target, call.in(2).data<T>()[i]);
+  });
+}
+
 void scatter_elements(const ReferenceCall& call) {
   std::memcpy(call.out().raw(), call.in(0).raw(), call.out().num_bytes());
-  const bool accumulate = call.attrs().flag("accumulate");
+  const std::string reduction = call.attrs().text("reduction", "none");
+  if (reduction == "none") {
+    dispatch(call.out().dtype(), [&](auto tag) {
+      using T = decltype(tag);
+      scatter<T>(call, [](T, T update) { return update; });
+    });
+    return;
+  }
   dispatch_arithmetic(call.out().dtype(), [&](auto tag) {
     using T = decltype(tag);
-    for_each_index(call, call.in(0).shape(), [&](int64_t i, int64_t offset) {
-      T& target = call.out().data<T>()[offset];
-      const T update = call.in(2).data<T>()[i];
-      target = accumulate ? static_cast<T>(target + update) : update;
-    });
+    if (reduction == "add") scatter<T>(call, [](T a, T b) { return static_cast<T>(a + b); });
+    if (reduction == "mul") scatter<T>(call, [](T a, T b) { return static_cast<T>(a * b); });
+    if (reduction == "min") scatter<T>(call, [](T a, T b) { return b < a ? b : a; });
+    if (reduction == "max") scatter<T>(call, [](T a, T b) { return a < b ? b : a; });
   });
 }
 

@@ -1,0 +1,109 @@
+/* Copyright The Thalweg Authors. SPDX-License-Identifier: Apache-2.0 */
+/* The stable C interface: load an ONNX model, see what it takes and gives, run it.
+ *
+ * Functions that can fail return a tw_status; tw_last_error() then says what went wrong. No exception leaves them.
+ * Strings and pointers that functions hand out belong to the object they were asked of, and live as long as it does.
+ * A model may be used by several threads at once; a result belongs to one. */
+#ifndef THALWEG_C_API_H_
+#define THALWEG_C_API_H_
+
+#include <stddef.h>
+#include <stdint.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+typedef enum tw_status {
+  TW_OK = 0,
+  TW_ERROR = 1,        /* what was asked cannot be done: bad file, bad input, unsupported operator, ... */
+  TW_OUT_OF_MEMORY = 2 /* the system gave no more memory */
+} tw_status;
+
+/* The values are part of the interface. */
+typedef enum tw_dtype {
+  TW_F32 = 0,
+  TW_F64 = 1,
+  TW_BF16 = 2,
+  TW_F16 = 3,
+  TW_I8 = 4,
+  TW_U8 = 5,
+  TW_I32 = 6,
+  TW_I64 = 7,
+  TW_BOOL = 8, /* one byte, 0 or 1 */
+  TW_I16 = 9,
+  TW_U16 = 10,
+  TW_U32 = 11,
+  TW_U64 = 12,
+  TW_UNKNOWN = -1 /* in descriptions only */
+} tw_dtype;
+
+typedef enum tw_precision { TW_PRECISION_F32 = 0, TW_PRECISION_BF16 = 1 } tw_precision;
+
+/* A dense row-major array. As an input the caller owns dims and data, which must stay as they are during the call. */
+typedef struct tw_tensor {
+  tw_dtype dtype;
+  int32_t rank;
+  const int64_t* dims; /* outermost first; may be null if rank is 0 */
+  void* data;
+} tw_tensor;
+
+/* What a model takes or gives. */
+typedef struct tw_value_info {
+  const char* name;
+  tw_dtype dtype;      /* TW_UNKNOWN if the model does not say, or if it is none of the above */
+  int32_t rank;        /* -1 if not even that is known */
+  const int64_t* dims; /* -1 where the size may differ from run to run */
+} tw_value_info;
+
+/* Zero it, then set what should differ from the default. */
+typedef struct tw_options {
+  int32_t threads;      /* of each call; 0: what the machine and its control group allow */
+  int32_t precision;    /* a tw_precision */
+  int32_t max_programs; /* compiled programs kept for different input shapes; 0: the default */
+} tw_options;
+
+typedef struct tw_model tw_model;
+typedef struct tw_result tw_result;
+
+/* "0.1.0". */
+const char* tw_version(void);
+
+/* Why the last call of this thread that failed did so; "" if none did. Valid until the next failure in this thread. */
+const char* tw_last_error(void);
+
+/* Reads an ONNX file. `options` may be null. On success *model must be freed with tw_model_free. */
+tw_status tw_model_load(const char* path, const tw_options* options, tw_model** model);
+/* The same from memory, which is copied. */
+tw_status tw_model_load_bytes(const void* bytes, size_t size, const tw_options* options, tw_model** model);
+/* Null is allowed. No call may be using the model any more. */
+void tw_model_free(tw_model* model);
+
+size_t tw_model_num_inputs(const tw_model* model);
+size_t tw_model_num_outputs(const tw_model* model);
+/* TW_ERROR if there is no such input or output. */
+tw_status tw_model_input(const tw_model* model, size_t index, tw_value_info* info);
+tw_status tw_model_output(const tw_model* model, size_t index, tw_value_info* info);
+/* The metadata property of this name, null if there is none. */
+const char* tw_model_metadata(const tw_model* model, const char* key);
+
+/* Runs the model. `inputs` in the order of tw_model_input. The first call for new shapes compiles. On success *result
+ * must be freed with tw_result_free. */
+tw_status tw_model_run(const tw_model* model, const tw_tensor* inputs, size_t num_inputs, tw_result** result);
+
+/* Which kernels run for these inputs, and how long each takes; the text is the string of the result. */
+tw_status tw_model_explain(const tw_model* model, const tw_tensor* inputs, size_t num_inputs, tw_result** result);
+
+size_t tw_result_num_tensors(const tw_result* result);
+/* A view of one output. TW_ERROR if there is no such output. */
+tw_status tw_result_tensor(const tw_result* result, size_t index, tw_tensor* tensor);
+/* What tw_model_explain wrote, otherwise "". */
+const char* tw_result_text(const tw_result* result);
+/* Null is allowed. */
+void tw_result_free(tw_result* result);
+
+#ifdef __cplusplus
+} /* extern "C" */
+#endif
+
+#endif /* THALWEG_C_API_H_ */

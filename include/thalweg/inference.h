@@ -1,0 +1,69 @@
+// Copyright The Thalweg Authors. SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "thalweg/passes.h"
+#include "thalweg/tensor.h"
+
+namespace thalweg {
+
+struct InferenceOptions {
+  Precision precision = Precision::kF32;
+  /// 0: what the machine and its control group allow. For each concurrent call.
+  int threads = 0;
+  /// Compiled programs that are kept for each part of the model, one for each combination of input shapes; the least
+  /// recently used one goes first.
+  int max_programs = 8;
+};
+
+/// What goes into or comes out of a model.
+struct ValueDescription {
+  std::string name;
+  /// Nothing if ONNX does not say or the type is not a tensor of a supported element type.
+  std::optional<DType> dtype;
+  /// Nothing if not even the number of dimensions is known; unknown dimensions are kFree.
+  std::optional<Shape> shape;
+  /// The model's names of unknown dimensions, "" where it has none; as long as the shape.
+  std::vector<std::string> dimension_names;
+};
+
+/// An ONNX model ready to run. It is compiled for the shapes of the inputs it is given, when they first come; shapes
+/// that the model computes are known by then. Where a shape depends on the data (NonZero, Loop, ...) the model is cut
+/// into parts, each compiled once the shapes that enter it are known.
+///
+/// All members may be called from several threads at once; runs share the weights and nothing else.
+class InferenceModel {
+ public:
+  /// Throws an Error that names the file and, if operators are not supported, lists all of them. Weights that lie
+  /// aligned in the file or its external data stay there, mapped, until a kernel wants them arranged in another manner:
+  /// the files must not be changed in place meanwhile.
+  static InferenceModel load(const std::string& path, const InferenceOptions& options = {});
+  /// From the bytes of a model file without external data.
+  static InferenceModel load_bytes(std::string bytes, const InferenceOptions& options = {});
+  InferenceModel(InferenceModel&&) noexcept;
+  InferenceModel& operator=(InferenceModel&&) noexcept;
+  ~InferenceModel();
+
+  const std::vector<ValueDescription>& inputs() const;
+  const std::vector<ValueDescription>& outputs() const;
+  /// The metadata properties of the file.
+  const std::map<std::string, std::string>& metadata() const;
+
+  /// The outputs for these inputs, in the model's order. Throws an Error that names the input if one does not fit.
+  std::vector<Tensor> run(const std::vector<Tensor>& inputs) const;
+
+  /// The kernels that `run` uses for these inputs, in which layouts, how long each takes, and why better ones declined.
+  std::string explain(const std::vector<Tensor>& inputs) const;
+
+ private:
+  struct Impl;
+  explicit InferenceModel(std::unique_ptr<Impl> impl);
+  std::unique_ptr<Impl> impl_;
+};
+
+}  // namespace thalweg

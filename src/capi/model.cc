@@ -1,0 +1,162 @@
+// Copyright The Thalweg Authors. SPDX-License-Identifier: Apache-2.0
+#include "capi/guard.h"
+#include "thalweg/c_api.h"
+#include "thalweg/inference.h"
+
+using thalweg::DType;
+using thalweg::InferenceModel;
+using thalweg::InferenceOptions;
+using thalweg::Shape;
+using thalweg::Tensor;
+using thalweg::ValueDescription;
+using thalweg::capi::guarded;
+
+struct tw_model {
+  explicit tw_model(InferenceModel loaded) : model(std::move(loaded)) {}
+  InferenceModel model;
+};
+
+struct tw_result {
+  std::vector<Tensor> tensors;
+  std::string text;
+};
+
+namespace thalweg::capi {
+namespace {
+
+static_assert(static_cast<int>(DType::kF32) == TW_F32 && static_cast<int>(DType::kBool) == TW_BOOL &&
+                  static_cast<int>(DType::kU64) == TW_U64,
+              "the numbers of tw_dtype are those of DType");
+
+InferenceOptions options_from(const tw_options* given) {
+  InferenceOptions options;
+  if (given == nullptr) return options;
+  TW_REQUIRE(given->threads >= 0 && given->max_programs >= 0, "options: a number is negative");
+  TW_REQUIRE(given->precision == TW_PRECISION_F32 || given->precision == TW_PRECISION_BF16, "options: precision ",
+             given->precision, " is unknown");
+  options.threads = given->threads;
+  options.precision = given->precision == TW_PRECISION_BF16 ? Precision::kBF16 : Precision::kF32;
+  if (given->max_programs > 0) options.max_programs = given->max_programs;
+  return options;
+}
+
+std::vector<Tensor> tensors_from(const tw_tensor* given, size_t count) {
+  TW_REQUIRE(given != nullptr || count == 0, "the inputs are a null pointer");
+  std::vector<Tensor> tensors;
+  for (size_t i = 0; i < count; ++i) {
+    const tw_tensor& one = given[i];
+    TW_REQUIRE(one.dtype >= TW_F32 && one.dtype <= TW_U64, "input ", i, ": element type ", one.dtype, " is unknown");
+    TW_REQUIRE(one.rank >= 0 && (one.rank == 0 || one.dims != nullptr), "input ", i, ": there are no dimensions");
+    std::vector<int64_t> dims(one.dims, one.dims + one.rank);
+    for (const int64_t dim : dims) TW_REQUIRE(dim >= 0, "input ", i, ": dimension ", dim, " is negative");
+    const Shape shape(std::move(dims));
+    const auto dtype = static_cast<DType>(one.dtype);
+    if (shape.num_elements() == 0) {
+      tensors.emplace_back(dtype, shape);
+      continue;
+    }
+    TW_REQUIRE(one.data != nullptr, "input ", i, ": the data is a null pointer");
+    tensors.push_back(Tensor::borrow(dtype, shape, one.data, nullptr));
+  }
+  return tensors;
+}
+
+void describe(const std::vector<ValueDescription>& values, size_t index, const char* what, tw_value_info* info) {
+  TW_REQUIRE(index < values.size(), "there are ", values.size(), " ", what, "s, none of number ", index);
+  const ValueDescription& value = values[index];
+  info->name = value.name.c_str();
+  info->dtype = value.dtype.has_value() ? static_cast<tw_dtype>(*value.dtype) : TW_UNKNOWN;
+  info->rank = value.shape.has_value() ? value.shape->rank() : -1;
+  info->dims = value.shape.has_value() ? value.shape->dims().data() : nullptr;
+}
+
+}  // namespace
+
+std::string& last_error() {
+  thread_local std::string text;
+  return text;
+}
+
+}  // namespace thalweg::capi
+
+using namespace thalweg::capi;
+
+const char* tw_version(void) { return TW_VERSION; }
+
+const char* tw_last_error(void) { return last_error().c_str(); }
+
+tw_status tw_model_load(const char* path, const tw_options* options, tw_model** model) {
+  return guarded([&] {
+    TW_REQUIRE(path != nullptr && model != nullptr, "tw_model_load: a null pointer");
+    *model = new tw_model(InferenceModel::load(path, options_from(options)));
+  });
+}
+
+tw_status tw_model_load_bytes(const void* bytes, size_t size, const tw_options* options, tw_model** model) {
+  return guarded([&] {
+    TW_REQUIRE(bytes != nullptr && model != nullptr, "tw_model_load_bytes: a null pointer");
+    *model = new tw_model(
+        InferenceModel::load_bytes(std::string(static_cast<const char*>(bytes), size), options_from(options)));
+  });
+}
+
+void tw_model_free(tw_model* model) { delete model; }
+
+size_t tw_model_num_inputs(const tw_model* model) { return model->model.inputs().size(); }
+size_t tw_model_num_outputs(const tw_model* model) { return model->model.outputs().size(); }
+
+tw_status tw_model_input(const tw_model* model, size_t index, tw_value_info* info) {
+  return guarded([&] { describe(model->model.inputs(), index, "input", info); });
+}
+
+tw_status tw_model_output(const tw_model* model, size_t index, tw_value_info* info) {
+  return guarded([&] { describe(model->model.outputs(), index, "output", info); });
+}
+
+const char* tw_model_metadata(const tw_model* model, const char* key) {
+  const char* text = nullptr;
+  guarded([&] {
+    const auto found = model->model.metadata().find(key);
+    if (found != model->model.metadata().end()) text = found->second.c_str();
+  });
+  return text;
+}
+
+tw_status tw_model_run(const tw_model* model, const tw_tensor* inputs, size_t num_inputs, tw_result** result) {
+  return guarded([&] {
+    TW_REQUIRE(model != nullptr && result != nullptr, "tw_model_run: a null pointer");
+    auto made = std::make_unique<tw_result>();
+    made->tensors = model->model.run(tensors_from(inputs, num_inputs));
+    // A model may pass an input on as it is: then the caller's memory must not be part of the result.
+    for (Tensor& tensor : made->tensors) {
+      for (size_t i = 0; i < num_inputs; ++i) {
+        if (tensor.raw() == inputs[i].data) tensor = tensor.clone();
+      }
+    }
+    *result = made.release();
+  });
+}
+
+tw_status tw_model_explain(const tw_model* model, const tw_tensor* inputs, size_t num_inputs, tw_result** result) {
+  return guarded([&] {
+    TW_REQUIRE(model != nullptr && result != nullptr, "tw_model_explain: a null pointer");
+    auto made = std::make_unique<tw_result>();
+    made->text = model->model.explain(tensors_from(inputs, num_inputs));
+    *result = made.release();
+  });
+}
+
+size_t tw_result_num_tensors(const tw_result* result) { return result->tensors.size(); }
+
+tw_status tw_result_tensor(const tw_result* result, size_t index, tw_tensor* tensor) {
+  return guarded([&] {
+    TW_REQUIRE(index < result->tensors.size(), "there are ", result->tensors.size(), " outputs, none of number ",
+               index);
+    const Tensor& from = result->tensors[index];
+    *tensor = {static_cast<tw_dtype>(from.dtype()), from.shape().rank(), from.shape().dims().data(), from.raw()};
+  });
+}
+
+const char* tw_result_text(const tw_result* result) { return result->text.c_str(); }
+
+void tw_result_free(tw_result* result) { delete result; }

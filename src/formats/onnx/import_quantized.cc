@@ -1,0 +1,177 @@
+// Copyright The Thalweg Authors. SPDX-License-Identifier: Apache-2.0
+// Quantised operators, computed on the numbers that they stand for.
+#include <limits>
+
+#include "formats/onnx/import_common.h"
+#include "formats/onnx/tensor_data.h"
+#include "tensor/dtype.h"
+#include "thalweg/ops.h"
+
+namespace thalweg::onnx {
+namespace {
+
+/// A scale or zero point lined up with `x`: one for all, one for each place along `axis`, or one for each block of
+/// `block` places.
+Value* lined_up(const NodeContext& context, Value* parameter, Value* x, int64_t axis, int64_t block) {
+  const int rank = x->shape().rank();
+  if (parameter == nullptr || parameter->shape().rank() == 0) return parameter;
+  if (parameter->shape().rank() == 1 && (parameter->shape()[0] == 1 || rank == 0)) {
+    return ops::reshape(parameter, {});
+  }
+  axis = normal_axis(context, axis, rank);
+  if (block == 0) {
+    context.require(parameter->shape().rank() == 1, "scales of shape ", parameter->shape(), " need a block_size");
+    std::vector<int64_t> along(static_cast<size_t>(rank), 1);
+    along[static_cast<size_t>(axis)] = -1;
+    return ops::reshape(parameter, along);
+  }
+  const Shape blocks = static_shape(context, parameter);
+  const Shape whole = static_shape(context, x);
+  context.require(blocks.rank() == rank, "scales of shape ", blocks, " do not fit ", whole);
+  std::vector<int64_t> wide = blocks.dims();
+  wide.insert(wide.begin() + axis + 1, block);
+  std::vector<int64_t> flat = blocks.dims();
+  flat[static_cast<size_t>(axis)] *= block;
+  Value* spread = ops::reshape(ops::expand(ops::unsqueeze(parameter, {axis + 1}), wide), flat);
+  return ops::slice(spread, {0}, {whole[static_cast<int>(axis)]}, {axis});
+}
+
+struct Bounds {
+  double low, high;
+};
+
+Bounds bounds_of(const NodeContext& context, DType dtype) {
+  context.require(!is_floating(dtype) && dtype != DType::kBool, "quantisation to ", name_of(dtype),
+                  " is not supported");
+  return dispatch_arithmetic(dtype, [](auto tag) {
+    using T = decltype(tag);
+    return Bounds{static_cast<double>(std::numeric_limits<T>::lowest()),
+                  static_cast<double>(std::numeric_limits<T>::max())};
+  });
+}
+
+/// round(x / scale) + zero point, cut to the range of the type.
+Value* quantize(const NodeContext& context, Value* x, Value* scale, Value* zero, DType dtype) {
+  const Bounds bounds = bounds_of(context, dtype);
+  Value* rounded = ops::round(ops::div(x, scale));
+  if (zero != nullptr) rounded = ops::add(rounded, ops::cast(zero, rounded->dtype()));
+  return ops::cast(ops::clip(rounded, bounds.low, bounds.high), dtype);
+}
+
+Value* quantize_linear(const NodeContext& context) {
+  Value* x = context.input(0);
+  Value* scale = context.input(1);
+  Value* zero = context.optional(2);
+  DType dtype = zero != nullptr ? zero->dtype() : DType::kU8;
+  if (zero == nullptr && context.integer("output_dtype", 0) != 0) {
+    const auto asked = dtype_of(static_cast<DataType>(context.integer("output_dtype", 0)));
+    context.require(asked.has_value(), "the element type asked for is not supported");
+    dtype = *asked;
+  }
+  const int64_t axis = context.integer("axis", 1), block = context.integer("block_size", 0);
+  // Two-byte floats would round the quotient before it is rounded to an integer.
+  x = ops::cast(x, DType::kF32);
+  scale = lined_up(context, ops::cast(scale, DType::kF32), x, axis, block);
+  return quantize(context, x, scale, lined_up(context, zero, x, axis, block), dtype);
+}
+
+Value* dequantize(Value* x, Value* scale, Value* zero) {
+  // The difference of two integers of 32 bits may not be exact in f32.
+  const DType wide = size_of(x->dtype()) >= 4 ? DType::kF64 : DType::kF32;
+  Value* real = ops::cast(x, wide);
+  if (zero != nullptr) real = ops::sub(real, ops::cast(zero, wide));
+  return ops::mul(ops::cast(real, DType::kF32), ops::cast(scale, DType::kF32));
+}
+
+Value* dequantize_linear(const NodeContext& context) {
+  Value* x = context.input(0);
+  const int64_t axis = context.integer("axis", 1), block = context.integer("block_size", 0);
+  Value* scale = lined_up(context, context.input(1), x, axis, block);
+  DType dtype = scale->dtype();
+  if (context.integer("output_dtype", 0) != 0) {
+    dtype = dtype_of(static_cast<DataType>(context.integer("output_dtype", 0))).value_or(dtype);
+  }
+  return ops::cast(dequantize(x, scale, lined_up(context, context.optional(2), x, axis, block)), dtype);
+}
+
+/// The range of the data itself, widened to hold 0, in 255 steps.
+std::vector<Value*> dynamic_quantize_linear(const NodeContext& context) {
+  Value* x = context.input(0);
+  Value* zero = zero_like(x);
+  Value* low = ops::minimum(ops::reduce_min(x), zero);
+  Value* high = ops::maximum(ops::reduce_max(x), zero);
+  Value* scale = ops::div(ops::sub(high, low), 255.0);
+  Value* zero_point = ops::cast(ops::clip(ops::round(ops::div(ops::neg(low), scale)), 0.0, 255.0), DType::kU8);
+  return {quantize(context, x, scale, zero_point, DType::kU8), scale, zero_point};
+}
+
+/// The exact difference to the zero point, which is one for all or, for a matrix or a weight, one for each row, column
+/// or channel along `axis`.
+Value* shifted(const NodeContext& context, Value* x, Value* zero, int64_t axis) {
+  x = ops::cast(x, DType::kF64);
+  if (zero == nullptr) return x;
+  zero = ops::cast(zero, DType::kF64);
+  return ops::sub(x, zero->shape().rank() == 1 ? lined_up(context, zero, x, axis, 0) : zero);
+}
+
+Value* matmul_integer(const NodeContext& context) {
+  Value* a = shifted(context, context.input(0), context.optional(2), -2);
+  Value* b = shifted(context, context.input(1), context.optional(3), -1);
+  return ops::cast(ops::matmul(a, b, false, false, context.name()), DType::kI32);
+}
+
+Value* qlinear_matmul(const NodeContext& context) {
+  Value* a = shifted(context, context.input(0), context.input(2), -2);
+  Value* b = shifted(context, context.input(3), context.input(5), -1);
+  const auto scale = [&](size_t index, Value* x, int64_t axis) {
+    return lined_up(context, ops::cast(context.input(index), DType::kF64), x, axis, 0);
+  };
+  Value* product =
+      ops::mul(ops::mul(ops::matmul(a, b, false, false, context.name()), scale(1, a, -2)), scale(4, b, -1));
+  Value* zero = context.input(7);
+  return quantize(context, product, ops::cast(context.input(6), DType::kF64), zero, zero->dtype());
+}
+
+Value* convolve(const NodeContext& context, Value* x, Value* weight) {
+  const Shape& shape = weight->shape();
+  const WindowAttributes window = read_window(context, x->shape(), {shape.begin() + 2, shape.end()});
+  ops::ConvOptions options;
+  options.strides = window.strides;
+  options.pads = window.pads;
+  options.dilations = window.dilations;
+  options.groups = context.integer("group", 1);
+  return ops::conv(x, weight, nullptr, options, context.name());
+}
+
+Value* conv_integer(const NodeContext& context) {
+  Value* x = shifted(context, context.input(0), context.optional(2), 1);
+  Value* weight = shifted(context, context.input(1), context.optional(3), 0);
+  return ops::cast(convolve(context, x, weight), DType::kI32);
+}
+
+Value* qlinear_conv(const NodeContext& context) {
+  Value* x = shifted(context, context.input(0), context.input(2), 1);
+  Value* weight = shifted(context, context.input(3), context.input(5), 0);
+  Value* sum = convolve(context, x, weight);
+  std::vector<int64_t> channels(static_cast<size_t>(x->shape().rank() - 1), 1);
+  channels[0] = -1;
+  if (context.has(8)) sum = ops::add(sum, ops::reshape(ops::cast(context.input(8), DType::kF64), channels));
+  Value* weight_scale = ops::cast(context.input(4), DType::kF64);
+  if (weight_scale->shape().rank() == 1) weight_scale = ops::reshape(weight_scale, channels);
+  Value* real = ops::mul(ops::mul(sum, ops::cast(context.input(1), DType::kF64)), weight_scale);
+  Value* zero = context.input(7);
+  return quantize(context, real, ops::cast(context.input(6), DType::kF64), zero, zero->dtype());
+}
+
+const RegisterConverters kConverters({
+    {"QuantizeLinear", single(quantize_linear)},
+    {"DequantizeLinear", single(dequantize_linear)},
+    {"DynamicQuantizeLinear", dynamic_quantize_linear},
+    {"MatMulInteger", single(matmul_integer)},
+    {"ConvInteger", single(conv_integer)},
+    {"QLinearMatMul", single(qlinear_matmul)},
+    {"QLinearConv", single(qlinear_conv)},
+});
+
+}  // namespace
+}  // namespace thalweg::onnx

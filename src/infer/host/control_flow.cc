@@ -1,0 +1,140 @@
+// Copyright The Thalweg Authors. SPDX-License-Identifier: Apache-2.0
+// If, Loop and Scan. Their bodies are graphs of their own, compiled for the shapes that enter them.
+#include <algorithm>
+#include <cstring>
+#include <limits>
+
+#include "infer/host_op.h"
+
+namespace thalweg {
+namespace {
+
+std::vector<Tensor> run_if(const HostCall& call) {
+  return call.run_body(call.body(call.content_number(0, 0.0) != 0 ? "then_branch" : "else_branch"), {});
+}
+
+/// Tensors of one type, one after another along a dimension of their own at `axis`.
+Tensor stack(const std::vector<Tensor>& parts, int axis) {
+  TW_REQUIRE(!parts.empty(), "there is no iteration to take the shape of a result from");
+  const Shape& each = parts[0].shape();
+  TW_REQUIRE(axis >= 0 && axis <= each.rank(), "axis ", axis, " of a result does not exist");
+  std::vector<int64_t> dims = each.dims();
+  dims.insert(dims.begin() + axis, static_cast<int64_t>(parts.size()));
+  Tensor result(parts[0].dtype(), Shape(dims));
+  const int64_t outer = each.num_elements(0, axis);
+  const size_t inner = static_cast<size_t>(each.num_elements(axis, each.rank())) * size_of(result.dtype());
+  auto* out = static_cast<char*>(result.raw());
+  for (int64_t o = 0; o < outer; ++o) {
+    for (const Tensor& part : parts) {
+      TW_REQUIRE(part.type() == parts[0].type(), "iterations give results of different types, ", parts[0].type(),
+                 " and ", part.type());
+      std::memcpy(out, static_cast<const char*>(part.raw()) + static_cast<size_t>(o) * inner, inner);
+      out += inner;
+    }
+  }
+  return result;
+}
+
+/// What a body without iterations would have given: the declared shape with 0 iterations.
+Tensor no_iterations(const onnx::ValueInfoProto& info) {
+  const auto dtype = onnx::dtype_of(info.type.elem_type);
+  TW_REQUIRE(dtype.has_value(), "the body does not say which element type its results have");
+  std::vector<int64_t> dims = {0};
+  for (const onnx::Dimension& dimension : info.type.shape) dims.push_back(std::max<int64_t>(0, dimension.value));
+  return Tensor(*dtype, Shape(dims));
+}
+
+std::vector<Tensor> run_loop(const HostCall& call) {
+  const onnx::GraphProto& body = call.body("body");
+  const auto limit = static_cast<int64_t>(call.has(0) ? call.content_number(0, 0.0)
+                                                      : static_cast<double>(std::numeric_limits<int64_t>::max() / 2));
+  bool go_on = call.content_number(1, 1.0) != 0;
+  std::vector<Tensor> carried;
+  for (size_t i = 2; i < call.num_inputs(); ++i) carried.push_back(call.input(i));
+  TW_REQUIRE(body.output.size() > carried.size(), "its body gives ", body.output.size(), " results for ",
+             carried.size(), " carried values");
+  std::vector<std::vector<Tensor>> scanned(body.output.size() - 1 - carried.size());
+  for (int64_t iteration = 0; iteration < limit && go_on; ++iteration) {
+    std::vector<Tensor> inputs = {Tensor::scalar<int64_t>(iteration), Tensor::scalar<bool>(go_on)};
+    inputs.insert(inputs.end(), carried.begin(), carried.end());
+    const std::vector<Tensor> results = call.run_body(body, inputs);
+    go_on = results[0].item() != 0;
+    for (size_t i = 0; i < carried.size(); ++i) carried[i] = results[1 + i];
+    for (size_t i = 0; i < scanned.size(); ++i) scanned[i].push_back(results[1 + carried.size() + i]);
+  }
+  std::vector<Tensor> results = carried;
+  for (size_t i = 0; i < scanned.size(); ++i) {
+    results.push_back(scanned[i].empty() ? no_iterations(body.output[1 + carried.size() + i]) : stack(scanned[i], 0));
+  }
+  return results;
+}
+
+/// Element `index` along `axis`, which goes.
+Tensor take(const Tensor& x, int axis, int64_t index) {
+  const Shape& shape = x.shape();
+  std::vector<int64_t> dims = shape.dims();
+  dims.erase(dims.begin() + axis);
+  Tensor result(x.dtype(), Shape(dims));
+  const int64_t outer = shape.num_elements(0, axis);
+  const size_t inner = static_cast<size_t>(shape.num_elements(axis + 1, shape.rank())) * size_of(x.dtype());
+  for (int64_t o = 0; o < outer; ++o) {
+    const auto from = static_cast<size_t>(o * shape[axis] + index) * inner;
+    std::memcpy(static_cast<char*>(result.raw()) + static_cast<size_t>(o) * inner,
+                static_cast<const char*>(x.raw()) + from, inner);
+  }
+  return result;
+}
+
+int normal_axis(int64_t axis, int rank) {
+  TW_REQUIRE(axis >= -rank && axis < rank, "axis ", axis, " does not exist");
+  return static_cast<int>(axis < 0 ? axis + rank : axis);
+}
+
+/// What the attributes say of each scanned input or output; what they leave out is 0.
+struct ScanOrder {
+  std::vector<int64_t> axes, directions;
+  int64_t axis(size_t index) const { return index < axes.size() ? axes[index] : 0; }
+  bool reverse(size_t index) const { return index < directions.size() && directions[index] != 0; }
+};
+
+std::vector<Tensor> run_scan_once(const HostCall& call, std::vector<Tensor> state, const std::vector<Tensor>& scanned,
+                                  const ScanOrder& in, const ScanOrder& out) {
+  const onnx::GraphProto& body = call.body("body");
+  TW_REQUIRE(!scanned.empty() && body.output.size() >= state.size(), "it does not fit its body");
+  const int64_t steps = scanned[0].shape()[normal_axis(in.axis(0), scanned[0].shape().rank())];
+  std::vector<std::vector<Tensor>> results(body.output.size() - state.size());
+  for (int64_t step = 0; step < steps; ++step) {
+    std::vector<Tensor> inputs = state;
+    for (size_t i = 0; i < scanned.size(); ++i) {
+      const int axis = normal_axis(in.axis(i), scanned[i].shape().rank());
+      TW_REQUIRE(scanned[i].shape()[axis] == steps, "scanned inputs have different lengths");
+      inputs.push_back(take(scanned[i], axis, in.reverse(i) ? steps - 1 - step : step));
+    }
+    const std::vector<Tensor> outputs = call.run_body(body, inputs);
+    for (size_t i = 0; i < state.size(); ++i) state[i] = outputs[i];
+    for (size_t i = 0; i < results.size(); ++i) results[i].push_back(outputs[state.size() + i]);
+  }
+  for (size_t i = 0; i < results.size(); ++i) {
+    if (out.reverse(i)) std::reverse(results[i].begin(), results[i].end());
+    TW_REQUIRE(!results[i].empty(), "there is nothing to scan");
+    state.push_back(stack(results[i], normal_axis(out.axis(i), results[i][0].shape().rank() + 1)));
+  }
+  return state;
+}
+
+std::vector<Tensor> run_scan(const HostCall& call) {
+  TW_REQUIRE(call.opset() >= 9, "the batched form of opset 8 is not supported");
+  const auto num_scanned = static_cast<size_t>(call.integer("num_scan_inputs", 0));
+  TW_REQUIRE(num_scanned >= 1 && num_scanned <= call.num_inputs(), "num_scan_inputs does not fit");
+  std::vector<Tensor> state, scanned;
+  for (size_t i = 0; i < call.num_inputs(); ++i) {
+    (i + num_scanned < call.num_inputs() ? state : scanned).push_back(call.input(i));
+  }
+  return run_scan_once(call, state, scanned, {call.integers("scan_input_axes"), call.integers("scan_input_directions")},
+                       {call.integers("scan_output_axes"), call.integers("scan_output_directions")});
+}
+
+const RegisterHostOps kOps({{"If", run_if}, {"Loop", run_loop}, {"Scan", run_scan}});
+
+}  // namespace
+}  // namespace thalweg

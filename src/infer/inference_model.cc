@@ -1,0 +1,102 @@
+// Copyright The Thalweg Authors. SPDX-License-Identifier: Apache-2.0
+#include "base/text.h"
+#include "infer/executor.h"
+#include "thalweg/inference.h"
+
+namespace thalweg {
+namespace {
+
+ValueDescription describe_value(const onnx::ValueInfoProto& info) {
+  ValueDescription description;
+  description.name = info.name;
+  if (info.type.kind != onnx::TypeProto::Kind::kTensor) return description;
+  description.dtype = onnx::dtype_of(info.type.elem_type);
+  if (!info.type.has_shape) return description;
+  std::vector<int64_t> dims;
+  for (const onnx::Dimension& dimension : info.type.shape) {
+    dims.push_back(dimension.value >= 0 ? dimension.value : kFree);
+    description.dimension_names.push_back(dimension.param);
+  }
+  description.shape = Shape(std::move(dims));
+  return description;
+}
+
+/// All initialisers that are weights, in one place for all programs.
+std::shared_ptr<Variables> load_weights(const onnx::ModelFile& model) {
+  Graph holder("weights");
+  for (const onnx::TensorProto& tensor : model.proto.graph.initializer) {
+    if (is_weight(tensor)) holder.parameter(tensor.name, model.tensor(tensor), false);
+  }
+  return std::make_shared<Variables>(holder);
+}
+
+void require_fits(const std::string& model, const ValueDescription& declared, const Tensor& given) {
+  TW_REQUIRE(given.defined(), model, ": input ", printable(declared.name), " is an empty tensor");
+  bool fits = !declared.dtype.has_value() || *declared.dtype == given.dtype();
+  if (declared.shape.has_value()) {
+    fits = fits && declared.shape->rank() == given.shape().rank();
+    for (int d = 0; fits && d < given.shape().rank(); ++d) {
+      const int64_t expected = (*declared.shape)[d];
+      fits = expected == kFree || expected == given.shape()[d];
+    }
+  }
+  if (fits) return;
+  const std::string dtype = declared.dtype.has_value() ? name_of(*declared.dtype) : "elements of any type";
+  const std::string shape = declared.shape.has_value() ? declared.shape->to_string() : "";
+  raise(model, ": input ", printable(declared.name), " takes ", dtype, shape, ", got ", given.type());
+}
+
+}  // namespace
+
+struct InferenceModel::Impl {
+  Impl(std::shared_ptr<const onnx::ModelFile> file, const InferenceOptions& options) {
+    TW_REQUIRE(options.max_programs > 0, "max_programs must be positive, got ", options.max_programs);
+    require_supported(*file);
+    context.model = std::move(file);
+    context.options = options;
+    context.variables = load_weights(*context.model);
+    executor = std::make_unique<Executor>(context, context.model->proto.graph);
+    for (const onnx::ValueInfoProto* info : executor->plan().inputs) inputs.push_back(describe_value(*info));
+    for (const onnx::ValueInfoProto& info : context.model->proto.graph.output) outputs.push_back(describe_value(info));
+    for (const auto& [key, value] : context.model->proto.metadata_props) metadata[key] = value;
+  }
+
+  std::vector<Tensor> run(const std::vector<Tensor>& given, std::string* explanation) const {
+    TW_REQUIRE(given.size() == inputs.size(), context.model->name, ": the model takes ", inputs.size(), " inputs, got ",
+               given.size());
+    for (size_t i = 0; i < given.size(); ++i) require_fits(context.model->name, inputs[i], given[i]);
+    return executor->run(given, {}, explanation);
+  }
+
+  ExecutionContext context;
+  std::unique_ptr<Executor> executor;
+  std::vector<ValueDescription> inputs, outputs;
+  std::map<std::string, std::string> metadata;
+};
+
+InferenceModel::InferenceModel(std::unique_ptr<Impl> impl) : impl_(std::move(impl)) {}
+InferenceModel::InferenceModel(InferenceModel&&) noexcept = default;
+InferenceModel& InferenceModel::operator=(InferenceModel&&) noexcept = default;
+InferenceModel::~InferenceModel() = default;
+
+InferenceModel InferenceModel::load(const std::string& path, const InferenceOptions& options) {
+  return InferenceModel(std::make_unique<Impl>(onnx::open_model(path), options));
+}
+
+InferenceModel InferenceModel::load_bytes(std::string bytes, const InferenceOptions& options) {
+  return InferenceModel(std::make_unique<Impl>(onnx::open_model_bytes(std::move(bytes)), options));
+}
+
+const std::vector<ValueDescription>& InferenceModel::inputs() const { return impl_->inputs; }
+const std::vector<ValueDescription>& InferenceModel::outputs() const { return impl_->outputs; }
+const std::map<std::string, std::string>& InferenceModel::metadata() const { return impl_->metadata; }
+
+std::vector<Tensor> InferenceModel::run(const std::vector<Tensor>& inputs) const { return impl_->run(inputs, nullptr); }
+
+std::string InferenceModel::explain(const std::vector<Tensor>& inputs) const {
+  std::string explanation;
+  impl_->run(inputs, &explanation);
+  return explanation;
+}
+
+}  // namespace thalweg

@@ -1,0 +1,74 @@
+"""Thalweg's C interface (include/thalweg/c_api.h) for the ONNX backend suite, through ctypes."""
+
+import ctypes
+
+import ml_dtypes
+import numpy as np
+
+# In the order of tw_dtype.
+DTYPES = [np.dtype(t) for t in (np.float32, np.float64, ml_dtypes.bfloat16, np.float16, np.int8, np.uint8, np.int32,
+                                np.int64, np.bool_, np.int16, np.uint16, np.uint32, np.uint64)]
+
+
+class Tensor(ctypes.Structure):
+    _fields_ = [("dtype", ctypes.c_int), ("rank", ctypes.c_int32), ("dims", ctypes.POINTER(ctypes.c_int64)),
+                ("data", ctypes.c_void_p)]
+
+
+class Refused(Exception):
+    """Thalweg said that it cannot do this."""
+
+
+class Library:
+    def __init__(self, path):
+        self.lib = ctypes.CDLL(path)
+        self.lib.tw_last_error.restype = ctypes.c_char_p
+        self.lib.tw_result_num_tensors.restype = ctypes.c_size_t
+
+    def check(self, status):
+        if status != 0:
+            raise Refused(self.lib.tw_last_error().decode(errors="replace"))
+
+    def load(self, serialized):
+        return Model(self, serialized)
+
+
+class Model:
+    def __init__(self, library, serialized):
+        self.library = library
+        self.handle = ctypes.c_void_p()
+        library.check(library.lib.tw_model_load_bytes(serialized, ctypes.c_size_t(len(serialized)), None,
+                                                      ctypes.byref(self.handle)))
+
+    def __del__(self):
+        if self.handle:
+            self.library.lib.tw_model_free(self.handle)
+
+    def run(self, arrays):
+        tensors = (Tensor * len(arrays))()
+        kept = []
+        for tensor, array in zip(tensors, arrays):
+            if isinstance(array, np.generic):
+                array = np.asarray(array)
+            if not isinstance(array, np.ndarray) or array.dtype not in DTYPES:
+                raise Refused(f"an input of type {getattr(array, 'dtype', type(array))} cannot be passed")
+            array = np.ascontiguousarray(array).reshape(array.shape)
+            dims = (ctypes.c_int64 * array.ndim)(*array.shape)
+            kept += [array, dims]
+            tensor.dtype, tensor.rank = DTYPES.index(array.dtype), array.ndim
+            tensor.dims, tensor.data = dims, array.ctypes.data
+        result = ctypes.c_void_p()
+        lib = self.library.lib
+        self.library.check(lib.tw_model_run(self.handle, tensors, ctypes.c_size_t(len(arrays)), ctypes.byref(result)))
+        try:
+            return [self._copy(result, i) for i in range(lib.tw_result_num_tensors(result))]
+        finally:
+            lib.tw_result_free(result)
+
+    def _copy(self, result, index):
+        tensor = Tensor()
+        self.library.check(self.library.lib.tw_result_tensor(result, ctypes.c_size_t(index), ctypes.byref(tensor)))
+        shape = [tensor.dims[d] for d in range(tensor.rank)]
+        dtype = DTYPES[tensor.dtype]
+        size = int(np.prod(shape, dtype=np.int64)) * dtype.itemsize
+        return np.frombuffer(ctypes.string_at(tensor.data, size), dtype).reshape(shape)
