@@ -23,7 +23,7 @@ constexpr const char* kHelp = R"(Trains a small convolutional network on handwri
   --threads N      threads (as many as the machine gives)
   --precision P    f32 or bf16 (f32)
   --data FOLDER    where the MNIST files are ($THALWEG_DEPS/mnist or ~/.cache/thalweg/mnist)
-  --out FILE       where the weights go (mnist.safetensors)
+  --out FILE       where the model goes (mnist.onnx)
   --checkpoints F  folder for checkpoints, one per epoch (none)
   --resume         go on from the newest checkpoint in that folder, if there is one
   --tensorboard F  folder for TensorBoard events (none)
@@ -33,7 +33,7 @@ constexpr const char* kHelp = R"(Trains a small convolutional network on handwri
 struct Arguments {
   TrainOptions train;
   std::string data;
-  std::string out = "mnist.safetensors";
+  std::string out = "mnist.onnx";
   int64_t limit = 60000;
   bool resume = false;
 };
@@ -131,9 +131,9 @@ int run(Arguments& arguments) {
 
   if (arguments.train.profile) std::fputs(trainer.explain().c_str(), stdout);
 
-  model.save_weights(arguments.out);
+  model.save(arguments.out, {{"classes", "0,1,2,3,4,5,6,7,8,9"}});
   const double share = trainer.evaluate(mnist.test).at("accuracy");
-  std::printf("test accuracy %.2f%%; weights in %s\n", 100 * share, arguments.out.c_str());
+  std::printf("test accuracy %.2f%%; model in %s\n", 100 * share, arguments.out.c_str());
   return 0;
 }
 

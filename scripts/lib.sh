@@ -64,12 +64,14 @@ check_sha256() {
   echo "$2  $1" | sha256sum --check --status 2>/dev/null
 }
 
-# Whether a Python environment ($1) holds the versions that a requirements file ($2) pins; imports none of them.
+# Whether a Python environment ($1) holds the versions that requirements files (the rest) pin; imports none of them.
 venv_complete() {
-  [ -x "$1/bin/python" ] && "$1/bin/python" - "$2" <<'PYTHON' 2>/dev/null
+  local venv=$1
+  shift
+  [ -x "$venv/bin/python" ] && "$venv/bin/python" - "$@" <<'PYTHON' 2>/dev/null
 import sys
 from importlib.metadata import version
-for line in open(sys.argv[1]):
+for line in (line for path in sys.argv[1:] for line in open(path)):
     name, _, wanted = line.split("#")[0].strip().partition("==")
     if name and version(name) != wanted:
         sys.exit(1)

@@ -1,6 +1,7 @@
 // Copyright The Thalweg Authors. SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <map>
 #include <memory>
 #include <string>
 #include <vector>
@@ -58,6 +59,9 @@ class Model {
   /// A table of all weights: name, shape, count, whether it is trained; and totals.
   std::string summary() const;
 
+  /// What the model computes at inference, with its weights, as an ONNX file (see onnx::save), written aside and then
+  /// renamed. `metadata` goes into ONNX's metadata properties.
+  void save(const std::string& path, const std::map<std::string, std::string>& metadata = {}) const;
   /// All parameters and states as a safetensors file, written aside and then renamed.
   void save_weights(const std::string& path) const;
   /// Throws Error with every name that is missing, unexpected or of another shape, before any weight has changed. With

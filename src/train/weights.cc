@@ -4,6 +4,8 @@
 #include <mutex>
 #include <sstream>
 
+#include "thalweg/onnx.h"
+
 namespace thalweg {
 
 std::vector<NamedTensor> read_weights(const Model::Impl& model) {
@@ -81,6 +83,13 @@ void Model::save_weights(const std::string& path) const {
     weights = read_weights(*impl_);
   }
   save_safetensors(path, weights, {{"model", impl_->graph->name()}});
+}
+
+void Model::save(const std::string& path, const std::map<std::string, std::string>& metadata) const {
+  const std::shared_lock<std::shared_mutex> lock(impl_->weights_mutex);
+  const Variables& variables = *impl_->variables;
+  onnx::save(
+      *impl_->graph, [&](const std::string& name) { return variables.read(variables.index(name)); }, path, metadata);
 }
 
 void Model::load_weights(const std::string& path, bool strict) {

@@ -46,6 +46,7 @@ PUBLIC_HEADER = {
     "triggers": "optim",
     "metrics": "nn",
     "inference": "infer",
+    "onnx": "formats",
     "safetensors": "formats",
     "tensorboard": "formats",
     "model": "train",

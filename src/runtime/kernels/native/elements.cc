@@ -72,7 +72,12 @@ std::unique_ptr<Kernel> make_scatter_elements(const KernelRequest& request, std:
   const Node& node = request.node;
   if (declines_plain(node, node.output()->dtype(), declined)) return nullptr;
   const IndexLines lines(node.input(0)->shape(), node.input(1)->shape(), node.attrs().integer("axis"));
-  const bool accumulate = node.attrs().flag("accumulate");
+  const std::string reduction = node.attrs().text("reduction", "none");
+  if (reduction != "none" && reduction != "add") {
+    declined = "reduction " + reduction;
+    return nullptr;
+  }
+  const bool accumulate = reduction == "add";
   const size_t bytes = Layout(node.output()->type()).bytes();
   auto kernel = plain_kernel(node, [&node, lines, accumulate, bytes](const KernelArguments& arguments) {
     const std::vector<int64_t> indices = indices_of(node, arguments, lines.places());

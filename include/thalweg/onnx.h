@@ -1,0 +1,20 @@
+// Copyright The Thalweg Authors. SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <functional>
+#include <map>
+#include <string>
+
+#include "thalweg/graph.h"
+
+namespace thalweg::onnx {
+
+/// Writes what the graph computes at inference as an ONNX file (opset 21), which replaces the file at `path` in one go.
+/// `weight` gives the content of a parameter or state by its name. If the weights are too many for one protocol buffer
+/// (about 2 GB), they go to `path` + ".data" beside it.
+///
+/// Throws one Error that lists every node for which ONNX has nothing, before anything is written.
+void save(const Graph& graph, const std::function<Tensor(const std::string& name)>& weight, const std::string& path,
+          const std::map<std::string, std::string>& metadata = {});
+
+}  // namespace thalweg::onnx
