@@ -6,6 +6,7 @@
 #include "thalweg/ops/elementwise.h"
 #include "thalweg/ops/matmul.h"
 #include "thalweg/ops/norm.h"
+#include "thalweg/ops/quantize.h"
 #include "thalweg/ops/reduce.h"
 #include "thalweg/ops/rnn.h"
 #include "thalweg/ops/shape.h"

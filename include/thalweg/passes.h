@@ -40,6 +40,11 @@ void use_bf16(Graph& graph);
 /// the product itself.
 void widen_weight_gradients(Graph& graph);
 
+/// Where quantised values are multiplied as the numbers they stand for (dequantize, then conv, linear or matmul with
+/// i8 weights, then quantize), the integers are multiplied instead, with all that follows in one node. After
+/// fuse_for_inference.
+void use_int8(Graph& graph);
+
 /// Equal nodes are merged, nodes that change nothing (x + 0, x * 1, casts and reshapes to the same type) and nodes that
 /// nobody needs are removed.
 void simplify(Graph& graph);

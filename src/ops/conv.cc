@@ -31,7 +31,12 @@ void check_ranks(const InferContext& context, const Shape& x, const Shape& w) {
   context.require(w.rank() == x.rank(), "the weight must have as many dimensions as the input");
 }
 
+}  // namespace
+
 Shape conv_output(const InferContext& context, const Shape& x, const Shape& w) {
+  check_ranks(context, x, w);
+  check_window(context, static_cast<size_t>(x.rank()) - 2);
+  check_channels(context, x[1], w);
   const Window window = read_window(context.attrs(), spatial_dims(w));
   std::vector<int64_t> out(window.rank());
   for (size_t d = 0; d < window.rank(); ++d) {
@@ -42,6 +47,8 @@ Shape conv_output(const InferContext& context, const Shape& x, const Shape& w) {
   }
   return with_spatial(x[0], w[0], out);
 }
+
+namespace {
 
 void check_bias(const InferContext& context, size_t index, int64_t channels) {
   if (!context.has(index)) return;
@@ -58,13 +65,10 @@ std::vector<TensorType> infer_conv(const InferContext& context) {
   const Shape& w = context.shape(1);
   context.require_floating(0);
   context.require(context.dtype(1) == context.dtype(0), "input and weight differ in element type");
-  check_ranks(context, x, w);
-  check_window(context, static_cast<size_t>(x.rank()) - 2);
-  check_channels(context, x[1], w);
+  const TensorType y{context.dtype(0), conv_output(context, x, w)};
   check_bias(context, 2, w[0]);
   const std::string activation = context.attrs().text("activation");
   context.require(activation.empty() || activation == "relu", "unknown activation '", activation, "'");
-  const TensorType y{context.dtype(0), conv_output(context, x, w)};
   context.require(!context.has(3) || context.type(3) == y, "the residual must be ", y);
   return {y};
 }
@@ -77,7 +81,6 @@ std::vector<TensorType> infer_grad_data(const InferContext& context) {
   const std::vector<int64_t> spatial = context.attrs().integers("input_spatial");
   context.require(spatial.size() + 2 == static_cast<size_t>(dy.rank()), "input_spatial does not fit the gradient");
   const Shape x = with_spatial(dy[0], w[1] * context.attrs().integer("groups", 1), spatial);
-  check_channels(context, x[1], w);
   context.require(conv_output(context, x, w) == dy, "the gradient of an output ", conv_output(context, x, w),
                   " is expected");
   return {{context.dtype(0), x}};
@@ -95,9 +98,6 @@ std::vector<TensorType> infer_grad_weights(const InferContext& context) {
   const std::vector<int64_t> kernel = context.attrs().integers("kernel");
   context.require(dy[1] != kFree && x[1] != kFree, "channels must be known");
   const Shape w = with_spatial(dy[1], x[1] / groups, kernel);
-  check_ranks(context, x, w);
-  check_window(context, kernel.size());
-  check_channels(context, x[1], w);
   context.require(conv_output(context, x, w) == dy, "the gradient of an output ", conv_output(context, x, w),
                   " is expected");
   std::vector<TensorType> results{{result_dtype(context, "weights_dtype"), w}};
@@ -163,16 +163,23 @@ const RegisterOp kGradWeights({"conv_grad_weights", 2, 2, infer_grad_weights, nu
 ConvGeometry conv_geometry(const Node& node) {
   const auto in = [&](size_t i) -> const Shape& { return node.input(i)->shape(); };
   const Shape& out = node.output()->shape();
-  if (node.op_name() == "conv") return conv_geometry(node.attrs(), in(0), in(1), out);
-  if (node.op_name() == "conv_grad_weights") return conv_geometry(node.attrs(), in(1), out, in(0));
+  const std::string& op = node.op_name();
+  if (op == "conv" || op == "quantized_conv") return conv_geometry(node.attrs(), in(0), in(1), out);
+  if (op == "conv_grad_weights") return conv_geometry(node.attrs(), in(1), out, in(0));
   return conv_geometry(node.attrs(), out, in(1), in(0));
+}
+
+Attributes conv_attributes(const ops::ConvOptions& options) {
+  return {{"strides", options.strides},
+          {"pads", options.pads},
+          {"dilations", options.dilations},
+          {"groups", options.groups}};
 }
 
 namespace ops {
 
 Value* conv(Value* x, Value* weight, Value* bias, const ConvOptions& options, const std::string& name) {
-  Attributes attrs{{"strides", options.strides}, {"pads", options.pads}, {"dilations", options.dilations}};
-  attrs.set("groups", options.groups);
+  Attributes attrs = conv_attributes(options);
   if (!options.activation.empty()) attrs.set("activation", options.activation);
   std::vector<Value*> inputs{x, weight};
   if (bias != nullptr) inputs.push_back(bias);

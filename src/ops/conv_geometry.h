@@ -1,8 +1,9 @@
 // Copyright The Thalweg Authors. SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include "graph/op_registry.h"
 #include "ops/window.h"
-#include "thalweg/graph.h"
+#include "thalweg/ops/conv.h"
 
 namespace thalweg {
 
@@ -22,7 +23,13 @@ inline ConvGeometry conv_geometry(const Attributes& attrs, const Shape& x, const
   return {read_window(attrs, spatial_dims(w)), attrs.integer("groups", 1), x, w, y};
 }
 
-/// For the nodes conv, conv_grad_data, conv_grad_weights and conv_transpose.
+/// For the nodes conv, quantized_conv, conv_grad_data, conv_grad_weights and conv_transpose.
 ConvGeometry conv_geometry(const Node& node);
+
+/// The shape of conv(x, w) with the node's window; throws if they do not fit.
+Shape conv_output(const InferContext& context, const Shape& x, const Shape& w);
+
+/// All but the activation.
+Attributes conv_attributes(const ops::ConvOptions& options);
 
 }  // namespace thalweg

@@ -40,7 +40,6 @@ void check_kernel(const InferContext& context, size_t rank) {
 
 Shape pooled_shape(const InferContext& context) {
   const Shape& x = context.shape(0);
-  context.require_floating(0);
   context.require(x.rank() >= 3 && x.rank() <= 5, "the input must have 1 to 3 spatial dimensions");
   const auto rank = static_cast<size_t>(x.rank()) - 2;
   std::vector<int64_t> out = context.attrs().integers("output_size");
@@ -76,13 +75,17 @@ int64_t window_elements(const InferContext& context, const Shape& y) {
   return count;
 }
 
+/// The largest of quantised values stands for the largest of the numbers they stand for.
 std::vector<TensorType> infer_max_pool(const InferContext& context) {
+  const bool bytes_in = context.dtype(0) == DType::kU8 || context.dtype(0) == DType::kI8;
+  context.require(bytes_in || is_floating(context.dtype(0)), "the input must be floating, u8 or i8");
   const Shape y = pooled_shape(context);
   const bool bytes = window_elements(context, y) <= kByteIndices;
   return {{context.dtype(0), y}, {bytes ? DType::kU8 : DType::kI32, y}};
 }
 
 std::vector<TensorType> infer_avg_pool(const InferContext& context) {
+  context.require_floating(0);
   for (int64_t dilation : context.attrs().integers("dilations")) {
     context.require(dilation == 1, "average pooling has no dilation, got ", dilation);
   }

@@ -23,6 +23,7 @@ void prepare_for_inference(Graph& graph, Precision precision) {
   to_inference(graph);
   simplify(graph);
   fuse_for_inference(graph);
+  use_int8(graph);
   if (precision == Precision::kBF16) use_bf16(graph);
   simplify(graph);
 }

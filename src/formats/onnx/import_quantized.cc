@@ -1,5 +1,7 @@
 // Copyright The Thalweg Authors. SPDX-License-Identifier: Apache-2.0
-// Quantised operators, computed on the numbers that they stand for.
+// Quantised operators. Where one scale and zero, or one for each channel, hold, they become quantize and dequantize
+// around products, which a pass turns into products of integers; the rest computes on the numbers that they stand for.
+#include <algorithm>
 #include <limits>
 
 #include "formats/onnx/import_common.h"
@@ -58,6 +60,16 @@ Value* quantize(const NodeContext& context, Value* x, Value* scale, Value* zero,
   return ops::cast(ops::clip(rounded, bounds.low, bounds.high), dtype);
 }
 
+bool is_small_integer(DType dtype) {
+  return dtype == DType::kU8 || dtype == DType::kI8 || dtype == DType::kU16 || dtype == DType::kI16;
+}
+
+/// A scale or zero as the ops quantize and dequantize take it: a number, or a vector along the axis.
+Value* number_or_vector(Value* parameter) {
+  if (parameter == nullptr || parameter->shape().rank() != 1 || parameter->shape()[0] != 1) return parameter;
+  return ops::reshape(parameter, {});
+}
+
 Value* quantize_linear(const NodeContext& context) {
   Value* x = context.input(0);
   Value* scale = context.input(1);
@@ -71,6 +83,11 @@ Value* quantize_linear(const NodeContext& context) {
   const int64_t axis = context.integer("axis", 1), block = context.integer("block_size", 0);
   // Two-byte floats would round the quotient before it is rounded to an integer.
   x = ops::cast(x, DType::kF32);
+  if (block == 0 && scale->shape().rank() <= 1 && is_small_integer(dtype)) {
+    const int64_t along = scale->shape().rank() == 1 ? normal_axis(context, axis, x->shape().rank()) : 0;
+    return ops::quantize(x, number_or_vector(ops::cast(scale, DType::kF32)), number_or_vector(zero), dtype, along,
+                         context.name());
+  }
   scale = lined_up(context, ops::cast(scale, DType::kF32), x, axis, block);
   return quantize(context, x, scale, lined_up(context, zero, x, axis, block), dtype);
 }
@@ -85,8 +102,14 @@ Value* dequantize(Value* x, Value* scale, Value* zero) {
 
 Value* dequantize_linear(const NodeContext& context) {
   Value* x = context.input(0);
+  Value* scale = context.input(1);
   const int64_t axis = context.integer("axis", 1), block = context.integer("block_size", 0);
-  Value* scale = lined_up(context, context.input(1), x, axis, block);
+  const bool to_f32 = context.integer("output_dtype", 0) == 0 && scale->dtype() == DType::kF32;
+  if (block == 0 && scale->shape().rank() <= 1 && is_small_integer(x->dtype()) && to_f32) {
+    const int64_t along = scale->shape().rank() == 1 ? normal_axis(context, axis, x->shape().rank()) : 0;
+    return ops::dequantize(x, number_or_vector(scale), number_or_vector(context.optional(2)), along, context.name());
+  }
+  scale = lined_up(context, scale, x, axis, block);
   DType dtype = scale->dtype();
   if (context.integer("output_dtype", 0) != 0) {
     dtype = dtype_of(static_cast<DataType>(context.integer("output_dtype", 0))).value_or(dtype);
@@ -120,7 +143,40 @@ Value* matmul_integer(const NodeContext& context) {
   return ops::cast(ops::matmul(a, b, false, false, context.name()), DType::kI32);
 }
 
+bool is_byte(DType dtype) { return dtype == DType::kU8 || dtype == DType::kI8; }
+
+/// True if inputs `first` (the weight), its scale and its zero are what products of integers can take: i8 around 0.
+bool has_plain_weights(const NodeContext& context, size_t first) {
+  if (context.input(first)->dtype() != DType::kI8 || !context.is_known(first + 2)) return false;
+  const std::vector<int64_t> zeros = context.content_integers(first + 2);
+  return std::all_of(zeros.begin(), zeros.end(), [](int64_t zero) { return zero == 0; });
+}
+
+/// True if input `first` is bytes with one scale and zero.
+bool has_plain_bytes(const NodeContext& context, size_t first) {
+  const Shape& scale = context.input(first + 1)->shape();
+  return is_byte(context.input(first)->dtype()) && scale.is_static() && scale.num_elements() == 1 &&
+         context.input(first + 1)->dtype() == DType::kF32;
+}
+
+/// Inputs `first`, its scale and its zero as the number that they stand for.
+Value* dequantized(const NodeContext& context, size_t first, int64_t axis) {
+  return ops::dequantize(context.input(first), number_or_vector(context.input(first + 1)),
+                         number_or_vector(context.input(first + 2)), axis);
+}
+
+/// The result, with its scale and zero in inputs 6 and 7.
+Value* quantized_result(const NodeContext& context, Value* real) {
+  Value* zero = number_or_vector(context.input(7));
+  return ops::quantize(real, number_or_vector(context.input(6)), zero, zero->dtype());
+}
+
 Value* qlinear_matmul(const NodeContext& context) {
+  if (has_plain_bytes(context, 0) && has_plain_weights(context, 3) && context.input(3)->shape().rank() == 2 &&
+      context.input(6)->dtype() == DType::kF32) {
+    return quantized_result(
+        context, ops::matmul(dequantized(context, 0, 0), dequantized(context, 3, 1), false, false, context.name()));
+  }
   Value* a = shifted(context, context.input(0), context.input(2), -2);
   Value* b = shifted(context, context.input(3), context.input(5), -1);
   const auto scale = [&](size_t index, Value* x, int64_t axis) {
@@ -132,7 +188,7 @@ Value* qlinear_matmul(const NodeContext& context) {
   return quantize(context, product, ops::cast(context.input(6), DType::kF64), zero, zero->dtype());
 }
 
-Value* convolve(const NodeContext& context, Value* x, Value* weight) {
+Value* convolve(const NodeContext& context, Value* x, Value* weight, Value* bias = nullptr) {
   const Shape& shape = weight->shape();
   const WindowAttributes window = read_window(context, x->shape(), {shape.begin() + 2, shape.end()});
   ops::ConvOptions options;
@@ -140,7 +196,7 @@ Value* convolve(const NodeContext& context, Value* x, Value* weight) {
   options.pads = window.pads;
   options.dilations = window.dilations;
   options.groups = context.integer("group", 1);
-  return ops::conv(x, weight, nullptr, options, context.name());
+  return ops::conv(x, weight, bias, options, context.name());
 }
 
 Value* conv_integer(const NodeContext& context) {
@@ -150,6 +206,15 @@ Value* conv_integer(const NodeContext& context) {
 }
 
 Value* qlinear_conv(const NodeContext& context) {
+  if (has_plain_bytes(context, 0) && has_plain_weights(context, 3)) {
+    Value* bias = nullptr;
+    if (context.has(8)) {
+      // The bias counts in steps of a product.
+      Value* step = ops::mul(number_or_vector(context.input(1)), number_or_vector(context.input(4)));
+      bias = ops::mul(ops::cast(context.input(8), DType::kF32), step);
+    }
+    return quantized_result(context, convolve(context, dequantized(context, 0, 0), dequantized(context, 3, 0), bias));
+  }
   Value* x = shifted(context, context.input(0), context.input(2), 1);
   Value* weight = shifted(context, context.input(3), context.input(5), 0);
   Value* sum = convolve(context, x, weight);

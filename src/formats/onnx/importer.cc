@@ -16,6 +16,8 @@ constexpr int64_t kMaxFoldedElements = int64_t{1} << 16;
 bool is_constant(const Value* value) { return value == nullptr || value->kind() == Value::Kind::kConstant; }
 
 bool foldable(const Node& node) {
+  // Kernels for integers want the weights as they were.
+  if (node.op_name() == "dequantize" && node.output()->shape().rank() >= 2) return false;
   if (node.op().impure || !std::all_of(node.inputs().begin(), node.inputs().end(), is_constant)) return false;
   return std::all_of(node.outputs().begin(), node.outputs().end(), [](const Value* value) {
     return value->shape().is_static() && value->shape().num_elements() <= kMaxFoldedElements;

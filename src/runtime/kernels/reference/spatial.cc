@@ -1,6 +1,7 @@
 // Copyright The Thalweg Authors. SPDX-License-Identifier: Apache-2.0
 // Pools, interpolation and their gradients: products of one AxisMap per spatial dimension.
 #include <limits>
+#include <type_traits>
 
 #include "ops/axis_map.h"
 #include "runtime/kernels/reference/reference.h"
@@ -58,7 +59,7 @@ void max_pool_of(const ReferenceCall& call) {
   for_each_target(
       call,
       [&](int64_t t) {
-        y[t] = -std::numeric_limits<T>::infinity();
+        if constexpr (std::is_floating_point_v<T>) y[t] = -std::numeric_limits<T>::infinity();
         index[t] = 0;
         fresh = true;
       },
@@ -72,7 +73,7 @@ void max_pool_of(const ReferenceCall& call) {
 }
 
 void max_pool(const ReferenceCall& call) {
-  dispatch_real(call.out().dtype(), [&](auto tag) {
+  dispatch_arithmetic(call.out().dtype(), [&](auto tag) {
     using T = decltype(tag);
     call.out(1).dtype() == DType::kU8 ? max_pool_of<T, uint8_t>(call) : max_pool_of<T, int32_t>(call);
   });
