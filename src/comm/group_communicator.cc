@@ -1,0 +1,160 @@
+// Copyright The Thalweg Authors. SPDX-License-Identifier: Apache-2.0
+#include "comm/group_communicator.h"
+
+#include <algorithm>
+#include <cstring>
+#include <numeric>
+
+namespace thalweg::comm {
+
+GroupCommunicator::GroupCommunicator(std::shared_ptr<Transport> transport, std::unique_ptr<HostGroup> host, Hosts hosts,
+                                     std::chrono::duration<double> timeout)
+    : transport_(std::move(transport)), host_(std::move(host)), hosts_(std::move(hosts)), timeout_(timeout) {
+  all_ranks_.resize(static_cast<size_t>(transport_->size()));
+  std::iota(all_ranks_.begin(), all_ranks_.end(), 0);
+  for (size_t i = 0; i < hosts_.size(); ++i) {
+    leaders_.push_back(hosts_[i].front());
+    if (std::find(hosts_[i].begin(), hosts_[i].end(), rank()) != hosts_[i].end()) own_host_ = static_cast<int>(i);
+  }
+}
+
+Team GroupCommunicator::everyone(const Deadline& deadline) {
+  return {*transport_, all_ranks_, rank(), next_tag(), deadline};
+}
+
+Status GroupCommunicator::keep(Status status) {
+  if (!status && failed_.ok()) failed_ = status;
+  return status;
+}
+
+Status GroupCommunicator::run(std::span<const Transfer> transfers) {
+  if (!failed_.ok()) return failed_;
+  return keep(transport_->run(transfers, deadline()));
+}
+
+Status GroupCommunicator::all_reduce(void* data, size_t count, DType dtype, ReduceOp op) {
+  if (!failed_.ok()) return failed_;
+  if (size() == 1 || count == 0) return {};
+  const Deadline by = deadline();
+  const Elements all{static_cast<std::byte*>(data), count, dtype, op};
+  if (one_host()) return keep(host_->all_reduce(data, count, dtype, op, by));
+  if (hosts_.size() < all_ranks_.size()) return keep(hierarchical_all_reduce(all, by));
+  return keep(all_reduce_by(pick_algorithm(count * size_of(dtype), size()), everyone(by), all));
+}
+
+Status GroupCommunicator::hierarchical_all_reduce(const Elements& all, const Deadline& by) {
+  const Tag tag = next_tag();
+  if (host_ != nullptr) {
+    if (Status status = host_->all_reduce(all.data, all.count, all.dtype, all.op, by); !status) return status;
+  }
+  const size_t bytes = all.count * all.element_bytes();
+  if (leaders_[static_cast<size_t>(own_host_)] == rank()) {
+    const Team team{*transport_, leaders_, own_host_, tag, by};
+    Status status = all_reduce_by(pick_algorithm(bytes, team.size()), team, all);
+    if (!status) return status;
+  }
+  return host_ != nullptr ? host_->broadcast(all.data, bytes, 0, by) : Status();
+}
+
+Status GroupCommunicator::reduce_scatter(void* data, size_t count, DType dtype, ReduceOp op) {
+  if (!failed_.ok()) return failed_;
+  if (size() == 1 || count == 0) return {};
+  const Deadline by = deadline();
+  if (one_host()) return keep(host_->reduce_scatter(data, count, dtype, op, by));
+  return keep(ring_reduce_scatter(everyone(by), {static_cast<std::byte*>(data), count, dtype, op}));
+}
+
+Status GroupCommunicator::all_gather(void* data, size_t count, DType dtype) {
+  if (!failed_.ok()) return failed_;
+  if (size() == 1 || count == 0) return {};
+  const Deadline by = deadline();
+  if (one_host()) return keep(host_->all_gather(data, count, size_of(dtype), by));
+  return keep(ring_all_gather(everyone(by), {static_cast<std::byte*>(data), count, dtype, ReduceOp::kSum}));
+}
+
+Status GroupCommunicator::broadcast(void* data, size_t bytes, int root) {
+  if (!failed_.ok()) return failed_;
+  TW_REQUIRE(root >= 0 && root < size(), "broadcast from rank ", root, " in a group of ", size());
+  if (size() == 1 || bytes == 0) return {};
+  const Deadline by = deadline();
+  if (one_host()) return keep(host_->broadcast(data, bytes, root, by));
+  return keep(tree_broadcast(everyone(by), static_cast<std::byte*>(data), bytes, root));
+}
+
+Status GroupCommunicator::reduce(void* data, size_t count, DType dtype, ReduceOp op, int root) {
+  if (!failed_.ok()) return failed_;
+  TW_REQUIRE(root >= 0 && root < size(), "reduce to rank ", root, " in a group of ", size());
+  if (size() == 1 || count == 0) return {};
+  const Deadline by = deadline();
+  if (one_host()) return keep(host_->all_reduce(data, count, dtype, op, by));
+  return keep(tree_reduce(everyone(by), {static_cast<std::byte*>(data), count, dtype, op}, root));
+}
+
+Status GroupCommunicator::gather(const void* mine, size_t bytes, void* all, int root) {
+  TW_REQUIRE(root >= 0 && root < size(), "gather to rank ", root, " in a group of ", size());
+  const Tag tag = next_tag();
+  std::vector<Transfer> transfers;
+  if (rank() != root) {
+    transfers.push_back(Transfer::send(root, tag, mine, bytes));
+    return run(transfers);
+  }
+  auto* out = static_cast<std::byte*>(all);
+  for (const int peer : all_ranks_) {
+    std::byte* place = out + static_cast<size_t>(peer) * bytes;
+    if (peer == root) {
+      std::memmove(place, mine, bytes);
+    } else {
+      transfers.push_back(Transfer::receive(peer, tag, place, bytes));
+    }
+  }
+  return run(transfers);
+}
+
+Status GroupCommunicator::all_to_all(const void* outgoing, void* incoming, size_t bytes_each) {
+  const Tag tag = next_tag();
+  const auto* out = static_cast<const std::byte*>(outgoing);
+  auto* in = static_cast<std::byte*>(incoming);
+  std::vector<Transfer> transfers;
+  for (int i = 1; i < size(); ++i) {
+    const int to = (rank() + i) % size();
+    const int from = (rank() - i + size()) % size();
+    transfers.push_back(Transfer::send(to, tag, out + static_cast<size_t>(to) * bytes_each, bytes_each));
+    transfers.push_back(Transfer::receive(from, tag, in + static_cast<size_t>(from) * bytes_each, bytes_each));
+  }
+  const size_t own = static_cast<size_t>(rank()) * bytes_each;
+  std::memmove(in + own, out + own, bytes_each);
+  return run(transfers);
+}
+
+Status GroupCommunicator::barrier() {
+  if (!failed_.ok()) return failed_;
+  if (size() == 1) return {};
+  const Deadline by = deadline();
+  if (one_host()) return keep(host_->barrier(by));
+  std::byte nothing{};
+  return keep(tree_all_reduce(everyone(by), {&nothing, 1, DType::kU8, ReduceOp::kMax}));
+}
+
+Status GroupCommunicator::send(int peer, uint32_t tag, const void* data, size_t bytes) {
+  const Transfer transfer = Transfer::send(peer, {TagSpace::kUser, tag}, data, bytes);
+  return run({&transfer, 1});
+}
+
+Status GroupCommunicator::receive(int peer, uint32_t tag, void* data, size_t bytes) {
+  const Transfer transfer = Transfer::receive(peer, {TagSpace::kUser, tag}, data, bytes);
+  return run({&transfer, 1});
+}
+
+Status GroupCommunicator::exchange(int to, const void* outgoing, size_t outgoing_bytes, int from, void* incoming,
+                                   size_t incoming_bytes, uint32_t tag) {
+  const Transfer transfers[] = {Transfer::send(to, {TagSpace::kUser, tag}, outgoing, outgoing_bytes),
+                                Transfer::receive(from, {TagSpace::kUser, tag}, incoming, incoming_bytes)};
+  return run(transfers);
+}
+
+void GroupCommunicator::abort(const std::string& why) {
+  transport_->abort(why);
+  if (host_ != nullptr) host_->abort(why);
+}
+
+}  // namespace thalweg::comm

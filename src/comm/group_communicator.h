@@ -1,0 +1,66 @@
+// Copyright The Thalweg Authors. SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <memory>
+#include <vector>
+
+#include "comm/algorithms.h"
+#include "comm/host_group.h"
+#include "comm/transport.h"
+
+namespace thalweg::comm {
+
+/// Which ranks share a host: lists of ranks in ascending order, ordered by their first.
+using Hosts = std::vector<std::vector<int>>;
+
+/// Collectives over a transport, and through shared memory where members share a host: on one host everything that has
+/// the form of a collective goes through it; with several hosts, reductions are first made inside each of them.
+class GroupCommunicator : public Communicator {
+ public:
+  /// `host` is null if this member shares its host with no other. `hosts` lists every rank once.
+  GroupCommunicator(std::shared_ptr<Transport> transport, std::unique_ptr<HostGroup> host, Hosts hosts,
+                    std::chrono::duration<double> timeout);
+
+  int rank() const override { return transport_->rank(); }
+  int size() const override { return transport_->size(); }
+
+  Status all_reduce(void* data, size_t count, DType dtype, ReduceOp op) override;
+  Status reduce_scatter(void* data, size_t count, DType dtype, ReduceOp op) override;
+  Status all_gather(void* data, size_t count, DType dtype) override;
+  Status broadcast(void* data, size_t bytes, int root) override;
+  Status reduce(void* data, size_t count, DType dtype, ReduceOp op, int root) override;
+  Status gather(const void* mine, size_t bytes, void* all, int root) override;
+  Status all_to_all(const void* outgoing, void* incoming, size_t bytes_each) override;
+  Status barrier() override;
+  Status send(int peer, uint32_t tag, const void* data, size_t bytes) override;
+  Status receive(int peer, uint32_t tag, void* data, size_t bytes) override;
+  Status exchange(int to, const void* outgoing, size_t outgoing_bytes, int from, void* incoming, size_t incoming_bytes,
+                  uint32_t tag) override;
+  void abort(const std::string& why) override;
+  void set_timeout(std::chrono::duration<double> timeout) override { timeout_ = timeout; }
+
+ private:
+  bool one_host() const { return hosts_.size() == 1 && host_ != nullptr; }
+  /// Sums inside each host, among the first members of all hosts, and from them to the rest of each host.
+  Status hierarchical_all_reduce(const Elements& all, const Deadline& deadline);
+  /// Every rank, by messages.
+  Team everyone(const Deadline& deadline);
+  Tag next_tag() { return {TagSpace::kCollective, ++sequence_}; }
+  /// A failure stays: part of a message may be under way, and the others are at another place.
+  Status keep(Status status);
+  Status run(std::span<const Transfer> transfers);
+  Deadline deadline() const { return Deadline(timeout_); }
+
+  std::shared_ptr<Transport> transport_;
+  std::unique_ptr<HostGroup> host_;
+  Hosts hosts_;
+  std::vector<int> all_ranks_;
+  /// The first rank of every host.
+  std::vector<int> leaders_;
+  int own_host_ = 0;
+  std::chrono::duration<double> timeout_;
+  uint32_t sequence_ = 0;
+  Status failed_;
+};
+
+}  // namespace thalweg::comm

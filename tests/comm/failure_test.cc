@@ -1,0 +1,113 @@
+// Copyright The Thalweg Authors. SPDX-License-Identifier: Apache-2.0
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <chrono>
+
+#include "comm/local_group.h"
+
+namespace thalweg::testing {
+namespace {
+
+using comm::Communicator;
+using comm::FailureKind;
+using ::testing::HasSubstr;
+
+double seconds_since(std::chrono::steady_clock::time_point begin) {
+  return std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
+}
+
+class Failures : public ::testing::TestWithParam<bool> {
+ protected:
+  static comm::Hosts hosts(int size) { return GetParam() ? LocalGroup::one_host(size) : LocalGroup::own_hosts(size); }
+};
+
+INSTANTIATE_TEST_SUITE_P(Transports, Failures, ::testing::Bool(),
+                         [](const auto& test) { return std::string(test.param ? "memory" : "sockets"); });
+
+TEST_P(Failures, AMemberThatStaysAwayIsATimeoutThatNamesIt) {
+  LocalGroup group(hosts(3), 1, 0.3);
+  group.run([&](Communicator& member) {
+    if (member.rank() == 2) return;
+    std::vector<float> values(1000);
+    const auto begin = std::chrono::steady_clock::now();
+    const comm::Status status = member.all_reduce(values.data(), values.size(), DType::kF32);
+    ASSERT_FALSE(status.ok());
+    EXPECT_EQ(status.failure().kind, FailureKind::kTimeout);
+    // By a tree one of the two waits for the other, which waits for the third.
+    EXPECT_GE(status.failure().peer, 0);
+    if (GetParam()) {
+      EXPECT_EQ(status.failure().peer, 2) << status.failure().text();
+    }
+    EXPECT_GE(status.failure().seconds, 0.29);
+    EXPECT_LT(seconds_since(begin), 60);
+    // And so is every later call, at once.
+    const auto again = std::chrono::steady_clock::now();
+    EXPECT_FALSE(member.barrier().ok());
+    EXPECT_LT(seconds_since(again), 60);
+  });
+}
+
+TEST_P(Failures, AbortEndsAWaitAtOnce) {
+  LocalGroup group(hosts(2));
+  std::thread waiting([&] {
+    std::vector<float> values(1000);
+    const comm::Status reduced = group.member(0).all_reduce(values.data(), values.size(), DType::kF32);
+    ASSERT_FALSE(reduced.ok());
+    EXPECT_EQ(reduced.failure().kind, FailureKind::kGroupChanged);
+    EXPECT_THAT(reduced.failure().text(), HasSubstr("rank 1 was lost"));
+  });
+  std::this_thread::sleep_for(std::chrono::milliseconds(50));
+  const auto begin = std::chrono::steady_clock::now();
+  group.member(0).abort("rank 1 was lost");
+  waiting.join();
+  EXPECT_LT(seconds_since(begin), 15);
+  int32_t value = 0;
+  const comm::Status received = group.member(0).receive(1, 3, &value, sizeof value);
+  ASSERT_FALSE(received.ok());
+  EXPECT_EQ(received.failure().kind, FailureKind::kGroupChanged);
+}
+
+TEST_P(Failures, SizesThatDifferAreReported) {
+  LocalGroup group(hosts(2), 1, 5);
+  group.run([&](Communicator& member) {
+    std::vector<std::byte> data(100);
+    if (member.rank() == 0) {
+      EXPECT_TRUE(member.send(1, 9, data.data(), 60).ok());
+      return;
+    }
+    const comm::Status status = member.receive(0, 9, data.data(), 100);
+    ASSERT_FALSE(status.ok());
+    EXPECT_EQ(status.failure().kind, FailureKind::kProtocol);
+    EXPECT_THAT(status.failure().text(), HasSubstr("rank 0: it sent a message of 60 bytes where 100 are expected"));
+  });
+}
+
+TEST(SocketFailures, AConnectionThatBreaksNamesThePeer) {
+  LocalGroup group(LocalGroup::own_hosts(2));
+  group.remove(1);
+  std::vector<float> values(100000);
+  const comm::Status status = group.member(0).all_reduce(values.data(), values.size(), DType::kF32);
+  ASSERT_FALSE(status.ok());
+  EXPECT_EQ(status.failure().kind, FailureKind::kPeerLost);
+  EXPECT_EQ(status.failure().peer, 1);
+  EXPECT_THAT(status.failure().text(), HasSubstr("rank 1: "));
+  EXPECT_THROW(status.or_throw(), Error);
+}
+
+TEST(SocketFailures, AMessageBeyondEveryLimitIsRefused) {
+  int pair[2];
+  ASSERT_EQ(::socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, pair), 0);
+  const comm::FileDescriptor other(pair[1]);
+  comm::MessageStream stream(std::make_unique<comm::SocketLink>(comm::FileDescriptor(pair[0])));
+  const uint64_t header[] = {12345, uint64_t{1} << 60U};
+  ASSERT_EQ(::write(other.get(), header, sizeof header), static_cast<ssize_t>(sizeof header));
+  std::byte data[4];
+  stream.receive({comm::TagSpace::kUser, 1}, data, sizeof data);
+  stream.progress();
+  EXPECT_THAT(stream.error(), HasSubstr("that nobody waits for"));
+  EXPECT_TRUE(stream.protocol_error());
+}
+
+}  // namespace
+}  // namespace thalweg::testing

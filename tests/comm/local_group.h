@@ -1,0 +1,101 @@
+// Copyright The Thalweg Authors. SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <sys/socket.h>
+
+#include <functional>
+#include <map>
+#include <numeric>
+#include <thread>
+
+#include "comm/group_communicator.h"
+#include "comm/mesh.h"
+#include "comm/ring_link.h"
+#include "comm/socket_link.h"
+
+namespace thalweg::testing {
+
+/// Members of a group as threads of this process. Those on one (pretended) host share memory, the others are connected
+/// by sockets, `streams` for each pair.
+class LocalGroup {
+ public:
+  explicit LocalGroup(comm::Hosts hosts, int streams = 1, double timeout = 20) {
+    size_t size = 0;
+    for (const auto& host : hosts) size += host.size();
+    std::vector<std::vector<comm::PeerLinks>> links(size);
+    for (auto& row : links) row.resize(size);
+    std::vector<std::shared_ptr<comm::SharedArea>> areas(size);
+    std::vector<int> member(size, 0);
+    for (const auto& host : hosts) connect_host(host, links, areas, member);
+    for (size_t a = 0; a < size; ++a) {
+      for (size_t b = a + 1; b < size; ++b) {
+        if (links[a][b].streams.empty()) connect_sockets(links[a][b], links[b][a], streams);
+      }
+    }
+    for (size_t rank = 0; rank < size; ++rank) {
+      auto mesh =
+          std::make_shared<comm::Mesh>(static_cast<int>(rank), std::move(links[rank]), areas[rank], member[rank]);
+      std::unique_ptr<comm::HostGroup> host;
+      for (const auto& ranks : hosts) {
+        const bool own = std::find(ranks.begin(), ranks.end(), static_cast<int>(rank)) != ranks.end();
+        if (own && ranks.size() > 1) host = std::make_unique<comm::HostGroup>(areas[rank], ranks, member[rank]);
+      }
+      members_.push_back(std::make_unique<comm::GroupCommunicator>(mesh, std::move(host), hosts,
+                                                                   std::chrono::duration<double>(timeout)));
+    }
+  }
+
+  static comm::Hosts one_host(int size) {
+    std::vector<int> all(static_cast<size_t>(size));
+    std::iota(all.begin(), all.end(), 0);
+    return {all};
+  }
+  static comm::Hosts own_hosts(int size) {
+    comm::Hosts result;
+    for (int rank = 0; rank < size; ++rank) result.push_back({rank});
+    return result;
+  }
+
+  comm::Communicator& member(int rank) { return *members_[static_cast<size_t>(rank)]; }
+  /// Ends a member's connections, as if its process had ended.
+  void remove(int rank) { members_[static_cast<size_t>(rank)].reset(); }
+
+  /// Runs `body` for every member that is there, each on a thread of its own.
+  void run(const std::function<void(comm::Communicator&)>& body) {
+    std::vector<std::thread> threads;
+    for (auto& communicator : members_) {
+      if (communicator != nullptr) threads.emplace_back([&] { body(*communicator); });
+    }
+    for (std::thread& thread : threads) thread.join();
+  }
+
+ private:
+  using Links = std::vector<std::vector<comm::PeerLinks>>;
+  static void connect_host(const std::vector<int>& host, Links& links,
+                           std::vector<std::shared_ptr<comm::SharedArea>>& areas, std::vector<int>& member) {
+    if (host.size() < 2) return;
+    const auto area = comm::SharedArea::create(static_cast<int>(host.size()));
+    for (size_t a = 0; a < host.size(); ++a) {
+      const auto rank = static_cast<size_t>(host[a]);
+      areas[rank] = area;
+      member[rank] = static_cast<int>(a);
+      for (size_t b = 0; b < host.size(); ++b) {
+        if (a == b) continue;
+        links[rank][static_cast<size_t>(host[b])].streams.push_back(
+            std::make_unique<comm::RingLink>(area, static_cast<int>(a), static_cast<int>(b)));
+      }
+    }
+  }
+  static void connect_sockets(comm::PeerLinks& a, comm::PeerLinks& b, int streams) {
+    for (int i = 0; i < streams; ++i) {
+      int pair[2];
+      TW_REQUIRE(::socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, pair) == 0, "no socketpair");
+      a.streams.push_back(std::make_unique<comm::SocketLink>(comm::FileDescriptor(pair[0])));
+      b.streams.push_back(std::make_unique<comm::SocketLink>(comm::FileDescriptor(pair[1])));
+    }
+  }
+
+  std::vector<std::unique_ptr<comm::Communicator>> members_;
+};
+
+}  // namespace thalweg::testing
