@@ -4,14 +4,14 @@ SHELL := /bin/bash
 JOBS ?= $(shell nproc)
 # The benchmark cases to run (all when empty), as in: make bench CASES="train_ncf_b2048".
 CASES ?=
-# Parts of the names of ONNX cases to run (all when empty), as in: make onnx-suite ONNX_CASES="resize pad".
+# Parts of the names of ONNX cases or models to run (all when empty), as in: make onnx-suite ONNX_CASES="resize pad".
 ONNX_CASES ?=
 # Arguments of the demo program.
 DEMO_ARGS ?=
 export THALWEG_DEPS ?= $(HOME)/.cache/thalweg
 
 .DEFAULT_GOAL := help
-.PHONY: help setup build test test-asan test-tsan test-long lint tidy format bench demo onnx-suite install clean
+.PHONY: help setup build test test-asan test-tsan test-long lint tidy format bench demo onnx-suite onnx-models install clean
 
 help: ## list the targets
 	@sed -n 's/^\([a-z-]*\):[^#]*## \(.*\)/  make \1\t\2/p' $(MAKEFILE_LIST) | expand -t 22
@@ -63,6 +63,11 @@ onnx-suite: build-release ## the ONNX backend suite: passed, refused, wrong, cra
 	@scripts/setup-onnx
 	@OMP_WAIT_POLICY=passive "$(THALWEG_DEPS)/onnx-venv/bin/python" tests/onnx_suite/run.py \
 	  $(CURDIR)/build/release/lib/libthalweg.so $(ONNX_CASES)
+
+onnx-models: build-release ## whole models from PyTorch, and to ONNX Runtime; ONNX_CASES="a b" checks some
+	@scripts/setup-bench
+	@OMP_WAIT_POLICY=passive "$(THALWEG_DEPS)/bench-venv/bin/python" tests/onnx_models/run.py \
+	  --library $(CURDIR)/build/release/lib/libthalweg.so --writer $(CURDIR)/build/release/bin/write_models $(ONNX_CASES)
 
 demo: build-release ## train a small network on handwritten digits
 	@scripts/setup-data

@@ -34,6 +34,9 @@ std::unique_ptr<Graph> vgg(int depth, const ImageOptions& options = {});
 std::unique_ptr<Graph> inception_v1(const ImageOptions& options = {});
 /// Depth 18, 34, 50, 101 or 152; v1.5, where the stride is on the 3x3 convolution. Has no dropout.
 std::unique_ptr<Graph> resnet(int depth, const ImageOptions& options = {});
+/// torchvision's MobileNet v2; `width` divides before channels are rounded to multiples of 8. The published dropout is
+/// 0.2.
+std::unique_ptr<Graph> mobilenet_v2(const ImageOptions& options = {});
 
 /// Input "tokens" i64 [N, T] -> embedding -> LSTM -> output of the last step -> linear.
 struct LstmTextOptions {
@@ -90,8 +93,9 @@ struct TransformerOptions {
 };
 std::unique_ptr<Graph> transformer(const TransformerOptions& options = {});
 
-/// A model by its name ("lenet", "alexnet", "vgg16", "inception_v1", "resnet50", "lstm_text", "ncf", "convlstm",
-/// "transformer", ...), with the options above by theirs. An unknown name or option is an error that lists the nearest.
+/// A model by its name ("lenet", "alexnet", "vgg16", "inception_v1", "resnet50", "mobilenet_v2", "lstm_text", "ncf",
+/// "convlstm", "transformer", ...), with the options above by theirs. An unknown name or option is an error that lists
+/// the nearest.
 std::unique_ptr<Graph> build(const std::string& name, const Attributes& options = {});
 std::vector<std::string> names();
 

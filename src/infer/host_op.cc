@@ -31,6 +31,13 @@ double HostCall::content_number(size_t index, double fallback) const {
   return input(index).item();
 }
 
+int64_t HostCall::content_integer(size_t index, int64_t fallback) const {
+  if (!has(index)) return fallback;
+  TW_REQUIRE(input(index).num_elements() == 1, "input ", index, " must have one element, not shape ",
+             input(index).shape());
+  return content_integers(index)[0];
+}
+
 RegisterHostOps::RegisterHostOps(std::initializer_list<std::pair<const char*, HostFunction>> ops) {
   for (const auto& [op_type, function] : ops) {
     TW_REQUIRE(registry().emplace(op_type, function).second, "two host ops for ", op_type);

@@ -27,8 +27,9 @@ class HostCall : public onnx::NodeAttributes {
   const Tensor& input(size_t index) const;
   /// The elements of an input as integers, whatever their type.
   std::vector<int64_t> content_integers(size_t index) const;
-  /// The one element of an input, or `fallback` if it is absent.
+  /// The one element of an input, or `fallback` if it is absent; the same as an integer, exactly.
   double content_number(size_t index, double fallback) const;
+  int64_t content_integer(size_t index, int64_t fallback) const;
   std::vector<Tensor> run_body(const onnx::GraphProto& body, std::vector<Tensor> inputs) const {
     return run_body_(body, std::move(inputs));
   }

@@ -175,8 +175,8 @@ class InceptionV1(nn.Module):
         return self.fc(self.dropout(torch.flatten(self.avgpool(x), 1)))
 
 
-def conv_bn(inputs, outputs, kernel, stride=1, padding=0):
-    return nn.Conv2d(inputs, outputs, kernel, stride, padding, bias=False), nn.BatchNorm2d(outputs)
+def conv_bn(inputs, outputs, kernel, stride=1, padding=0, groups=1):
+    return nn.Conv2d(inputs, outputs, kernel, stride, padding, groups=groups, bias=False), nn.BatchNorm2d(outputs)
 
 
 class BasicBlock(nn.Module):
@@ -254,6 +254,52 @@ def resnet18(classes=1000, width=1):
 
 def resnet50(classes=1000, width=1):
     return ResNet(Bottleneck, (3, 4, 6, 3), classes, width)
+
+
+def conv_norm_relu6(inputs, outputs, kernel, stride=1, groups=1):
+    return nn.Sequential(*conv_bn(inputs, outputs, kernel, stride, kernel // 2, groups), nn.ReLU6(inplace=True))
+
+
+class InvertedResidual(nn.Module):
+    def __init__(self, inputs, outputs, stride, expansion):
+        super().__init__()
+        hidden = inputs * expansion
+        self.adds = stride == 1 and inputs == outputs
+        layers = [] if expansion == 1 else [conv_norm_relu6(inputs, hidden, 1)]
+        layers += [conv_norm_relu6(hidden, hidden, 3, stride, hidden), *conv_bn(hidden, outputs, 1)]
+        self.conv = nn.Sequential(*layers)
+
+    def forward(self, x):
+        return x + self.conv(x) if self.adds else self.conv(x)
+
+
+def whole_channels(channels):
+    """To the nearest multiple of 8, but not below nine tenths of what was asked."""
+    rounded = max(8, (channels + 4) // 8 * 8)
+    return rounded + 8 if rounded * 10 < channels * 9 else rounded
+
+
+class MobileNetV2(nn.Module):
+    """torchvision's names; `width` divides before channels are rounded."""
+
+    # expansion, channels, blocks, stride of the first block
+    STAGES = ((1, 16, 1, 1), (6, 24, 2, 2), (6, 32, 3, 2), (6, 64, 4, 2), (6, 96, 3, 1), (6, 160, 3, 2), (6, 320, 1, 1))
+
+    def __init__(self, classes=1000, dropout=0.2, width=1):
+        super().__init__()
+        channels = whole_channels(32 // width)
+        features = [conv_norm_relu6(3, channels, 3, 2)]
+        for expansion, outputs, blocks, stride in self.STAGES:
+            outputs = whole_channels(outputs // width)
+            for i in range(blocks):
+                features.append(InvertedResidual(channels, outputs, stride if i == 0 else 1, expansion))
+                channels = outputs
+        last = 1280 // width
+        self.features = nn.Sequential(*features, conv_norm_relu6(channels, last, 1))
+        self.classifier = nn.Sequential(nn.Dropout(dropout), nn.Linear(last, classes))
+
+    def forward(self, x):
+        return self.classifier(self.features(x).mean((2, 3)))
 
 
 class LSTMText(nn.Module):
@@ -371,6 +417,7 @@ MODELS = {
     "inception_v1": InceptionV1,
     "resnet18": resnet18,
     "resnet50": resnet50,
+    "mobilenet_v2": MobileNetV2,
     "lstm_text": LSTMText,
     "ncf": NCF,
     "convlstm": ConvLSTMSeq2Seq,

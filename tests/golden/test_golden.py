@@ -62,7 +62,7 @@ class ModelTest(unittest.TestCase):
     # As published with torchvision; Inception-v1: Caffe's bvlc_googlenet without the auxiliary heads.
     SIZES = {
         "alexnet": 61_100_840, "vgg16": 138_357_544, "resnet18": 11_689_512, "resnet50": 25_557_032,
-        "inception_v1": 6_998_552, "lenet": 61_706,
+        "mobilenet_v2": 3_504_872, "inception_v1": 6_998_552, "lenet": 61_706,
     }
 
     def test_sizes(self):

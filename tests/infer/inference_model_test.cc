@@ -2,6 +2,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <limits>
 #include <thread>
 
 #include "formats/onnx/small_model.h"
@@ -145,6 +146,26 @@ TEST(InferenceModel, ShapesThatDependOnTheData) {
   EXPECT_EQ(results[1].data<int64_t>()[0], 2);
   EXPECT_EQ(results[1].data<int64_t>()[1], 6);
   EXPECT_EQ(loaded.run({Tensor::from<float>({4}, {1, 2, 0, 3}), one})[0].shape(), (Shape{1, 3}));
+}
+
+onnx::TensorProto integer_initializer(const std::string& name, int64_t value) {
+  onnx::TensorProto tensor;
+  tensor.name = name;
+  tensor.data_type = onnx::DataType::kInt64;
+  tensor.dims = {1};
+  tensor.int_data = {value};
+  return tensor;
+}
+
+TEST(InferenceModel, TheLargestIntegerMeansNoLimit) {
+  // What PyTorch writes for "all boxes".
+  onnx::ModelProto model = model_of({node("NonMaxSuppression", {"boxes", "scores", "most"}, {"kept"})},
+                                    {value_info("boxes", {1, 2, 4}), value_info("scores", {1, 1, 2})},
+                                    {value_info("kept", {-1, 3}, onnx::DataType::kInt64)});
+  model.graph.initializer = {integer_initializer("most", std::numeric_limits<int64_t>::max())};
+  const InferenceModel loaded = InferenceModel::load_bytes(bytes_of(model));
+  const Tensor boxes = Tensor::from<float>({1, 2, 4}, {0, 0, 1, 1, 2, 2, 3, 3});
+  EXPECT_EQ(loaded.run({boxes, Tensor::from<float>({1, 1, 2}, {0.5F, 0.6F})})[0].shape(), (Shape{2, 3}));
 }
 
 TEST(InferenceModel, ThreadsShareAModel) {

@@ -312,6 +312,7 @@ TEST(Zoo, ParameterCountsAreTorchvisions) {
   };
   EXPECT_EQ(count("resnet18"), 11689512);
   EXPECT_EQ(count("resnet50"), 25557032);
+  EXPECT_EQ(count("mobilenet_v2"), 3504872);
   EXPECT_EQ(count("alexnet"), 61100840);
   EXPECT_EQ(count("lenet"), 61706);
 }

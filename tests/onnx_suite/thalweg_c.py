@@ -1,4 +1,4 @@
-"""Thalweg's C interface (include/thalweg/c_api.h) for the ONNX backend suite, through ctypes."""
+"""Thalweg's C interface (include/thalweg/c_api.h) for the ONNX backend suite and tests/onnx_models, through ctypes."""
 
 import ctypes
 
@@ -13,6 +13,14 @@ DTYPES = [np.dtype(t) for t in (np.float32, np.float64, ml_dtypes.bfloat16, np.f
 class Tensor(ctypes.Structure):
     _fields_ = [("dtype", ctypes.c_int), ("rank", ctypes.c_int32), ("dims", ctypes.POINTER(ctypes.c_int64)),
                 ("data", ctypes.c_void_p)]
+
+
+class Options(ctypes.Structure):
+    _fields_ = [("threads", ctypes.c_int32), ("precision", ctypes.c_int32), ("max_programs", ctypes.c_int32)]
+
+
+# The values of tw_precision.
+PRECISIONS = {"f32": 0, "bf16": 1}
 
 
 class Refused(Exception):
@@ -30,15 +38,22 @@ class Library:
             raise Refused(self.lib.tw_last_error().decode(errors="replace"))
 
     def load(self, serialized):
-        return Model(self, serialized)
+        handle = ctypes.c_void_p()
+        self.check(self.lib.tw_model_load_bytes(serialized, ctypes.c_size_t(len(serialized)), None,
+                                                ctypes.byref(handle)))
+        return Model(self, handle)
+
+    def open(self, path, precision="f32"):
+        handle = ctypes.c_void_p()
+        options = Options(precision=PRECISIONS[precision])
+        self.check(self.lib.tw_model_load(str(path).encode(), ctypes.byref(options), ctypes.byref(handle)))
+        return Model(self, handle)
 
 
 class Model:
-    def __init__(self, library, serialized):
+    def __init__(self, library, handle):
         self.library = library
-        self.handle = ctypes.c_void_p()
-        library.check(library.lib.tw_model_load_bytes(serialized, ctypes.c_size_t(len(serialized)), None,
-                                                      ctypes.byref(self.handle)))
+        self.handle = handle
 
     def __del__(self):
         if self.handle:

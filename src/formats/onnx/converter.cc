@@ -64,4 +64,10 @@ double NodeContext::content_number(size_t index) const {
   return number.item();
 }
 
+int64_t NodeContext::content_integer(size_t index) const {
+  const std::vector<int64_t> integers = content_integers(index);
+  require(integers.size() == 1, "input ", index, " must have one element, not ", integers.size());
+  return integers[0];
+}
+
 }  // namespace thalweg::onnx

@@ -40,8 +40,9 @@ class NodeContext : public NodeAttributes {
   Tensor content(size_t index) const;
   /// The same as integers, whatever their type.
   std::vector<int64_t> content_integers(size_t index) const;
-  /// The one element of an input.
+  /// The one element of an input; the same as an integer, exactly.
   double content_number(size_t index) const;
+  int64_t content_integer(size_t index) const;
   /// True if `content` would not throw ContentNeeded.
   bool is_known(size_t index) const;
 

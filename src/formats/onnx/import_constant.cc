@@ -101,7 +101,7 @@ Value* eye_like(const NodeContext& context) {
 
 /// a0 - a1 cos + a2 cos of twice the angle, over a period of the size (or one less if symmetric).
 Value* window(const NodeContext& context, double a0, double a1, double a2) {
-  const auto size = static_cast<int64_t>(context.content_number(0));
+  const int64_t size = context.content_integer(0);
   context.require(size >= 0 && size < (int64_t{1} << 30), "a window of ", size, " elements");
   const auto period = static_cast<double>(context.flag("periodic", true) ? size : size - 1);
   std::vector<double> values(static_cast<size_t>(size));

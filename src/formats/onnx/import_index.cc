@@ -96,7 +96,7 @@ Value* reverse_sequence(const NodeContext& context) {
 
 Value* one_hot(const NodeContext& context) {
   Value* indices = ops::cast(context.input(0), DType::kI64);
-  const auto depth = static_cast<int64_t>(context.content_number(1));
+  const int64_t depth = context.content_integer(1);
   context.require(depth > 0, "the depth must be positive, got ", depth);
   const int64_t rank = indices->shape().rank() + 1;
   const int64_t axis = normal_axis(context, context.integer("axis", -1), rank);
@@ -116,7 +116,7 @@ Value* trilu(const NodeContext& context) {
   Value* x = context.input(0);
   const Shape shape = static_shape(context, x);
   context.require(shape.rank() >= 2, "the input must have at least two dimensions, not ", shape);
-  const int64_t k = context.has(1) ? static_cast<int64_t>(context.content_number(1)) : 0;
+  const int64_t k = context.has(1) ? context.content_integer(1) : 0;
   const bool upper = context.flag("upper", true);
   Tensor kept(DType::kBool, {shape[-2], shape[-1]});
   for (int64_t i = 0; i < shape[-2]; ++i) {

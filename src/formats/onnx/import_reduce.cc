@@ -67,14 +67,14 @@ Value* arg_extremum(const NodeContext& context, Value* (*function)(Value*, int64
 }
 
 std::vector<Value*> top_k(const NodeContext& context) {
-  const int64_t k = context.opset() < 10 ? context.integer("k", 1) : static_cast<int64_t>(context.content_number(1));
+  const int64_t k = context.opset() < 10 ? context.integer("k", 1) : context.content_integer(1);
   const auto result = ops::top_k(context.input(0), k, context.integer("axis", -1), context.flag("largest", true));
   return {result.values, result.indices};
 }
 
 Value* cumsum(const NodeContext& context) {
-  return ops::cumsum(context.input(0), static_cast<int64_t>(context.content_number(1)),
-                     context.flag("exclusive", false), context.flag("reverse", false));
+  return ops::cumsum(context.input(0), context.content_integer(1), context.flag("exclusive", false),
+                     context.flag("reverse", false));
 }
 
 /// 1 at the first largest element along the axis, 0 elsewhere.

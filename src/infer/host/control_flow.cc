@@ -46,8 +46,7 @@ Tensor no_iterations(const onnx::ValueInfoProto& info) {
 
 std::vector<Tensor> run_loop(const HostCall& call) {
   const onnx::GraphProto& body = call.body("body");
-  const auto limit = static_cast<int64_t>(call.has(0) ? call.content_number(0, 0.0)
-                                                      : static_cast<double>(std::numeric_limits<int64_t>::max() / 2));
+  const int64_t limit = call.content_integer(0, std::numeric_limits<int64_t>::max());
   bool go_on = call.content_number(1, 1.0) != 0;
   std::vector<Tensor> carried;
   for (size_t i = 2; i < call.num_inputs(); ++i) carried.push_back(call.input(i));

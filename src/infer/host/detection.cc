@@ -57,7 +57,7 @@ std::vector<Tensor> non_max_suppression(const HostCall& call) {
   TW_REQUIRE(boxes.shape().rank() == 3 && boxes.shape()[2] == 4 && scores.shape().rank() == 3 &&
                  scores.shape()[0] == boxes.shape()[0] && scores.shape()[2] == boxes.shape()[1],
              "boxes ", boxes.shape(), " and scores ", scores.shape(), " do not fit");
-  const auto most = static_cast<int64_t>(call.content_number(2, 0.0));
+  const int64_t most = call.content_integer(2, 0);
   const auto overlap_limit = static_cast<float>(call.content_number(3, 0.0));
   const auto score_limit =
       static_cast<float>(call.content_number(4, static_cast<double>(-std::numeric_limits<float>::infinity())));

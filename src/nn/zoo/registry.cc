@@ -122,6 +122,7 @@ const std::map<std::string, Builder>& builders() {
                                              {"alexnet", image_model(alexnet)},
                                              {"lstm_text", read_lstm_text},
                                              {"inception_v1", image_model(inception_v1)},
+                                             {"mobilenet_v2", image_model(mobilenet_v2)},
                                              {"ncf", read_ncf},
                                              {"convlstm", read_convlstm},
                                              {"transformer", read_transformer}};
