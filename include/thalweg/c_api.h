@@ -38,7 +38,11 @@ typedef enum tw_dtype {
   TW_UNKNOWN = -1 /* in descriptions only */
 } tw_dtype;
 
-typedef enum tw_precision { TW_PRECISION_F32 = 0, TW_PRECISION_BF16 = 1 } tw_precision;
+typedef enum tw_precision {
+  TW_PRECISION_DECLARED = 0, /* what the model's metadata asks for, else f32 */
+  TW_PRECISION_F32 = 1,
+  TW_PRECISION_BF16 = 2
+} tw_precision;
 
 /* A dense row-major array. As an input the caller owns dims and data, which must stay as they are during the call. */
 typedef struct tw_tensor {
@@ -94,10 +98,26 @@ tw_status tw_model_run(const tw_model* model, const tw_tensor* inputs, size_t nu
 /* Which kernels run for these inputs, and how long each takes; the text is the string of the result. */
 tw_status tw_model_explain(const tw_model* model, const tw_tensor* inputs, size_t num_inputs, tw_result** result);
 
+/* Zero it, then set what should differ from the default. */
+typedef struct tw_optimize_options {
+  const char* forms;       /* such as "f32,int8"; null or "": those that suit the machine and the data */
+  const char* calibration; /* "minmax", "percentile" or "entropy"; null: percentile */
+  const tw_tensor* data;   /* num_batches times num_inputs tensors: ranges are taken and answers compared on them */
+  size_t num_batches;
+  size_t num_inputs;
+  double max_drop; /* how much agreement with f32 may be lost; 0: 0.01 */
+  double seconds;  /* for how long each form is timed; 0: 1 */
+  int32_t threads; /* 0: what the machine and its control group allow */
+} tw_optimize_options;
+
+/* Tries the forms of the model at `path`, writes the fastest whose answers agree to `output` (null: nowhere) and says
+ * in the text of the result, as JSON, what was found: an object with "chosen" and "forms". */
+tw_status tw_optimize(const char* path, const char* output, const tw_optimize_options* options, tw_result** result);
+
 size_t tw_result_num_tensors(const tw_result* result);
 /* A view of one output. TW_ERROR if there is no such output. */
 tw_status tw_result_tensor(const tw_result* result, size_t index, tw_tensor* tensor);
-/* What tw_model_explain wrote, otherwise "". */
+/* What tw_model_explain or tw_optimize wrote, otherwise "". */
 const char* tw_result_text(const tw_result* result);
 /* Null is allowed. */
 void tw_result_free(tw_result* result);

@@ -12,8 +12,13 @@
 
 namespace thalweg {
 
+namespace onnx {
+struct ModelFile;
+}
+
 struct InferenceOptions {
-  Precision precision = Precision::kF32;
+  /// Nothing: what the model's metadata property "thalweg.precision" asks for, else f32.
+  std::optional<Precision> precision;
   /// 0: what the machine and its control group allow. For each concurrent call.
   int threads = 0;
   /// Compiled programs that are kept for each part of the model, one for each combination of input shapes; the least
@@ -57,11 +62,16 @@ class InferenceModel {
   /// The outputs for these inputs, in the model's order. Throws an Error that names the input if one does not fit.
   std::vector<Tensor> run(const std::vector<Tensor>& inputs) const;
 
+  /// Writes the model, with its own functions put in place of their calls, as an ONNX file.
+  void save(const std::string& path) const;
+
   /// The kernels that `run` uses for these inputs, in which layouts, how long each takes, and why better ones declined.
   std::string explain(const std::vector<Tensor>& inputs) const;
 
  private:
   struct Impl;
+  friend InferenceModel make_inference_model(std::shared_ptr<const onnx::ModelFile> model,
+                                             const InferenceOptions& options);
   explicit InferenceModel(std::unique_ptr<Impl> impl);
   std::unique_ptr<Impl> impl_;
 };

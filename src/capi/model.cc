@@ -1,5 +1,6 @@
 // Copyright The Thalweg Authors. SPDX-License-Identifier: Apache-2.0
 #include "capi/guard.h"
+#include "capi/result.h"
 #include "thalweg/c_api.h"
 #include "thalweg/inference.h"
 
@@ -16,11 +17,6 @@ struct tw_model {
   InferenceModel model;
 };
 
-struct tw_result {
-  std::vector<Tensor> tensors;
-  std::string text;
-};
-
 namespace thalweg::capi {
 namespace {
 
@@ -32,13 +28,25 @@ InferenceOptions options_from(const tw_options* given) {
   InferenceOptions options;
   if (given == nullptr) return options;
   TW_REQUIRE(given->threads >= 0 && given->max_programs >= 0, "options: a number is negative");
-  TW_REQUIRE(given->precision == TW_PRECISION_F32 || given->precision == TW_PRECISION_BF16, "options: precision ",
+  TW_REQUIRE(given->precision >= TW_PRECISION_DECLARED && given->precision <= TW_PRECISION_BF16, "options: precision ",
              given->precision, " is unknown");
   options.threads = given->threads;
-  options.precision = given->precision == TW_PRECISION_BF16 ? Precision::kBF16 : Precision::kF32;
+  if (given->precision == TW_PRECISION_F32) options.precision = Precision::kF32;
+  if (given->precision == TW_PRECISION_BF16) options.precision = Precision::kBF16;
   if (given->max_programs > 0) options.max_programs = given->max_programs;
   return options;
 }
+
+void describe(const std::vector<ValueDescription>& values, size_t index, const char* what, tw_value_info* info) {
+  TW_REQUIRE(index < values.size(), "there are ", values.size(), " ", what, "s, none of number ", index);
+  const ValueDescription& value = values[index];
+  info->name = value.name.c_str();
+  info->dtype = value.dtype.has_value() ? static_cast<tw_dtype>(*value.dtype) : TW_UNKNOWN;
+  info->rank = value.shape.has_value() ? value.shape->rank() : -1;
+  info->dims = value.shape.has_value() ? value.shape->dims().data() : nullptr;
+}
+
+}  // namespace
 
 std::vector<Tensor> tensors_from(const tw_tensor* given, size_t count) {
   TW_REQUIRE(given != nullptr || count == 0, "the inputs are a null pointer");
@@ -60,17 +68,6 @@ std::vector<Tensor> tensors_from(const tw_tensor* given, size_t count) {
   }
   return tensors;
 }
-
-void describe(const std::vector<ValueDescription>& values, size_t index, const char* what, tw_value_info* info) {
-  TW_REQUIRE(index < values.size(), "there are ", values.size(), " ", what, "s, none of number ", index);
-  const ValueDescription& value = values[index];
-  info->name = value.name.c_str();
-  info->dtype = value.dtype.has_value() ? static_cast<tw_dtype>(*value.dtype) : TW_UNKNOWN;
-  info->rank = value.shape.has_value() ? value.shape->rank() : -1;
-  info->dims = value.shape.has_value() ? value.shape->dims().data() : nullptr;
-}
-
-}  // namespace
 
 std::string& last_error() {
   thread_local std::string text;

@@ -58,7 +58,7 @@ std::shared_ptr<Executor::Stage> Executor::compile(const Environment& environmen
   stage->host_nodes = std::move(trace.host_nodes);
   stage->done = std::move(trace.done);
   if (stage->outputs.empty()) return stage;
-  prepare_for_inference(*trace.graph, usable_precision(context_.options.precision));
+  prepare_for_inference(*trace.graph, usable_precision(context_.precision));
   CompileOptions options;
   options.threads = context_.options.threads;
   const std::unique_lock<std::shared_mutex> lock(context_.weights_mutex);

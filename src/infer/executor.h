@@ -19,6 +19,7 @@ namespace thalweg {
 struct ExecutionContext {
   std::shared_ptr<const onnx::ModelFile> model;
   InferenceOptions options;
+  Precision precision = Precision::kF32;
   std::shared_ptr<Variables> variables;
   /// Shared while weights are read, unique while a program is compiled, which may rearrange them.
   std::shared_mutex weights_mutex;

@@ -1,6 +1,8 @@
 // Copyright The Thalweg Authors. SPDX-License-Identifier: Apache-2.0
 #include "base/text.h"
+#include "formats/onnx/model_writer.h"
 #include "infer/executor.h"
+#include "infer/make_model.h"
 #include "thalweg/inference.h"
 
 namespace thalweg {
@@ -59,6 +61,17 @@ struct InferenceModel::Impl {
     for (const onnx::ValueInfoProto* info : executor->plan().inputs) inputs.push_back(describe_value(*info));
     for (const onnx::ValueInfoProto& info : context.model->proto.graph.output) outputs.push_back(describe_value(info));
     for (const auto& [key, value] : context.model->proto.metadata_props) metadata[key] = value;
+    context.precision = options.precision.value_or(declared_precision());
+  }
+
+  Precision declared_precision() const {
+    const auto found = metadata.find("thalweg.precision");
+    if (found == metadata.end()) return Precision::kF32;
+    try {
+      return precision_from_name(found->second);
+    } catch (const Error& error) {
+      raise(context.model->name, ": metadata property thalweg.precision: ", error.what());
+    }
   }
 
   std::vector<Tensor> run(const std::vector<Tensor>& given, std::string* explanation) const {
@@ -79,12 +92,16 @@ InferenceModel::InferenceModel(InferenceModel&&) noexcept = default;
 InferenceModel& InferenceModel::operator=(InferenceModel&&) noexcept = default;
 InferenceModel::~InferenceModel() = default;
 
+InferenceModel make_inference_model(std::shared_ptr<const onnx::ModelFile> model, const InferenceOptions& options) {
+  return InferenceModel(std::make_unique<InferenceModel::Impl>(std::move(model), options));
+}
+
 InferenceModel InferenceModel::load(const std::string& path, const InferenceOptions& options) {
-  return InferenceModel(std::make_unique<Impl>(onnx::open_model(path), options));
+  return make_inference_model(onnx::open_model(path), options);
 }
 
 InferenceModel InferenceModel::load_bytes(std::string bytes, const InferenceOptions& options) {
-  return InferenceModel(std::make_unique<Impl>(onnx::open_model_bytes(std::move(bytes)), options));
+  return make_inference_model(onnx::open_model_bytes(std::move(bytes)), options);
 }
 
 const std::vector<ValueDescription>& InferenceModel::inputs() const { return impl_->inputs; }
@@ -92,6 +109,8 @@ const std::vector<ValueDescription>& InferenceModel::outputs() const { return im
 const std::map<std::string, std::string>& InferenceModel::metadata() const { return impl_->metadata; }
 
 std::vector<Tensor> InferenceModel::run(const std::vector<Tensor>& inputs) const { return impl_->run(inputs, nullptr); }
+
+void InferenceModel::save(const std::string& path) const { onnx::write_model(*impl_->context.model, path); }
 
 std::string InferenceModel::explain(const std::vector<Tensor>& inputs) const {
   std::string explanation;

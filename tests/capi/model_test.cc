@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include "formats/onnx/small_model.h"
+#include "support/temporary_directory.h"
 #include "thalweg/c_api.h"
 
 namespace thalweg {
@@ -94,6 +95,30 @@ TEST(CApi, OptionsAreChecked) {
   EXPECT_EQ(Loaded(bytes_of(small_model()), &options).status, TW_ERROR);
   options.precision = TW_PRECISION_BF16;
   EXPECT_EQ(Loaded(bytes_of(small_model()), &options).status, TW_OK);
+}
+
+TEST(CApi, Optimizes) {
+  const testing::TemporaryDirectory folder;
+  const std::string path = folder / "small.onnx", output = folder / "fast.onnx";
+  testing::write_bytes(path, bytes_of(small_model()));
+  float values[4] = {1, 2, 3, 4};
+  const int64_t dims[2] = {2, 2};
+  const tw_tensor batch{TW_F32, 2, dims, values};
+  tw_optimize_options options{};
+  options.forms = "f32,f16";
+  options.data = &batch;
+  options.num_batches = options.num_inputs = 1;
+  options.seconds = 1e-3;
+  tw_result* result = nullptr;
+  ASSERT_EQ(tw_optimize(path.c_str(), output.c_str(), &options, &result), TW_OK) << tw_last_error();
+  EXPECT_THAT(tw_result_text(result), HasSubstr("\"chosen\""));
+  tw_result_free(result);
+  tw_model* model = nullptr;
+  EXPECT_EQ(tw_model_load(output.c_str(), nullptr, &model), TW_OK) << tw_last_error();
+  tw_model_free(model);
+  options.forms = "int7";
+  EXPECT_EQ(tw_optimize(path.c_str(), nullptr, &options, &result), TW_ERROR);
+  EXPECT_THAT(tw_last_error(), HasSubstr("int7"));
 }
 
 }  // namespace

@@ -81,8 +81,7 @@ BuildOp conv(const ConvCase& shapes, const ops::QuantizedResult& result, bool re
     options.groups = shapes.groups;
     options.strides.assign(static_cast<size_t>(shapes.x.rank() - 2), shapes.stride);
     options.pads.assign(static_cast<size_t>(shapes.x.rank() - 2), shapes.pad);
-    return std::vector<Value*>{
-        ops::quantized_conv(v[0], v[1], v[2], v[3], residual ? v[4] : nullptr, options, result)};
+    return std::vector<Value*>{ops::quantized_conv(v[0], v[1], v[2], v[3], residual ? v[4] : nullptr, options, result)};
   };
 }
 
@@ -129,17 +128,17 @@ TEST(QuantizedConv, AddsResidualsOfAnyType) {
 }
 
 TEST(QuantizedConv, TakesAnEmptyBatch) {
-  check_fast_path({bytes({0, 3, 5, 5}, DType::kU8), bytes({4, 3, 3, 3}, DType::kI8), floats({4}, 0, 1),
-                   floats({4}, 0, 1)},
-                  conv({{0, 3, 5, 5}, {4, 3, 3, 3}}, {}, false), "", 1e-9, false);
+  check_fast_path(
+      {bytes({0, 3, 5, 5}, DType::kU8), bytes({4, 3, 3, 3}, DType::kI8), floats({4}, 0, 1), floats({4}, 0, 1)},
+      conv({{0, 3, 5, 5}, {4, 3, 3, 3}}, {}, false), "", 1e-9, false);
 }
 
 TEST(QuantizedLinear, FastPathMatchesReference) {
   for (const DType dtype : {DType::kU8, DType::kI8}) {
     for (const Shape& x : {Shape{1, 33}, Shape{5, 64}, Shape{2, 3, 1}, Shape{0, 7}}) {
       const int64_t inputs = x[-1];
-      const std::vector<Operand> operands{bytes(x, dtype), bytes({inputs, 19}, DType::kI8),
-                                          floats({19}, 0.001, 0.003), floats({19}, -20, 20)};
+      const std::vector<Operand> operands{bytes(x, dtype), bytes({inputs, 19}, DType::kI8), floats({19}, 0.001, 0.003),
+                                          floats({19}, -20, 20)};
       for (const ops::QuantizedResult& result : results()) {
         const BuildOp build = [&](const std::vector<Value*>& v) {
           return std::vector<Value*>{ops::quantized_linear(v[0], v[1], v[2], v[3], result)};

@@ -104,8 +104,8 @@ TEST(UseInt8, LeavesWhatItCannotMultiply) {
   // Zeros other than 0 on the weights' side, scales along another axis, weights of 16 bits.
   Value* shifted = ops::dequantize(graph.constant(random_tensor(DType::kI8, {8, 8, 1, 1}, 1, -127, 127)),
                                    q.number(0.01f), q.zero(3, DType::kI8));
-  Value* wide = ops::dequantize(graph.constant(random_tensor(DType::kI16, {8, 8, 1, 1}, 2, -127, 127)),
-                                q.number(0.01f), nullptr);
+  Value* wide =
+      ops::dequantize(graph.constant(random_tensor(DType::kI16, {8, 8, 1, 1}, 2, -127, 127)), q.number(0.01f), nullptr);
   for (Value* weight : {shifted, q.weights({8, 8, 1, 1}, 5, 1), wide}) graph.mark_output(ops::conv(x, weight));
   expect_same(graph, {random_tensor(DType::kF32, {2, 8, 5, 5}, 9)}, 1e-5);
   EXPECT_EQ(count(graph, "quantized_conv"), 0);

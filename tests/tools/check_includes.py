@@ -13,7 +13,7 @@ from tracked import ROOT, report, tracked_files
 _CORE = ["base", "tensor", "graph", "ops"]
 _COMPILED = _CORE + ["autodiff", "passes", "runtime"]
 _TRAINING = _COMPILED + ["nn", "optim", "data", "formats", "train"]
-_EVERYTHING = _TRAINING + ["infer", "comm", "sync"]
+_EVERYTHING = _TRAINING + ["infer", "optimize", "comm", "sync"]
 MAY_USE = {
     "base": [],
     "tensor": ["base"],
@@ -27,6 +27,7 @@ MAY_USE = {
     "data": ["base", "tensor"],
     "formats": _CORE + ["autodiff", "passes", "nn"],
     "infer": _COMPILED + ["nn", "formats"],
+    "optimize": _COMPILED + ["formats", "infer"],
     "train": _COMPILED + ["nn", "optim", "data", "formats"],
     "comm": ["base", "tensor"],
     "sync": _TRAINING + ["comm"],

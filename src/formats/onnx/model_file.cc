@@ -10,7 +10,7 @@ namespace {
 
 void finish(ModelFile& model, std::string_view bytes, const std::filesystem::path& folder) {
   model.proto = parse_model(bytes, model.name);
-  model.reader_ = std::make_unique<TensorReader>(model.file_, folder);
+  model.reader_ = std::make_shared<TensorReader>(model.file_, folder);
   const int64_t version = model.opset("");
   TW_REQUIRE(version >= kOldestOpset && version <= kNewestOpset, model.name, ": opset ", version, " is not supported; ",
              kOldestOpset, " to ", kNewestOpset, " are");
@@ -33,6 +33,11 @@ int64_t ModelFile::opset(const std::string& domain) const {
   raise(name, ": uses operators of the domain ", printable(domain), " without saying of which version");
 }
 
+Tensor ModelFile::tensor(const TensorProto& tensor) const {
+  const auto found = made.find(tensor.name);
+  return found != made.end() && !tensor.name.empty() ? found->second : reader_->read(tensor);
+}
+
 std::shared_ptr<const ModelFile> open_model(const std::string& path) {
   auto model = std::make_shared<ModelFile>();
   model->name = path;
@@ -45,8 +50,8 @@ std::shared_ptr<const ModelFile> open_model(const std::string& path) {
 std::shared_ptr<const ModelFile> open_model_bytes(std::string bytes) {
   auto model = std::make_shared<ModelFile>();
   model->name = "model in memory";
-  model->bytes_ = std::move(bytes);
-  finish(*model, model->bytes_, {});
+  model->bytes_ = std::make_shared<const std::string>(std::move(bytes));
+  finish(*model, *model->bytes_, {});
   return model;
 }
 

@@ -3,6 +3,7 @@
 
 #include <memory>
 #include <string>
+#include <unordered_map>
 
 #include "formats/onnx/proto.h"
 #include "formats/onnx/tensor_data.h"
@@ -22,12 +23,16 @@ struct ModelFile {
 
   /// Version of the operator set of `domain` that the model asks for. Throws if it asks for none.
   int64_t opset(const std::string& domain) const;
-  Tensor tensor(const TensorProto& tensor) const { return reader_->read(tensor); }
+  Tensor tensor(const TensorProto& tensor) const;
 
-  // What the messages point into.
+  /// Contents made in memory, by the name of the initialiser of the graph, whose message has none.
+  std::unordered_map<std::string, Tensor> made;
+
+  // What the messages point into; `source_` is the model that this is a changed copy of.
+  std::shared_ptr<const ModelFile> source_;
   std::shared_ptr<MappedFile> file_;
-  std::string bytes_;
-  std::unique_ptr<TensorReader> reader_;
+  std::shared_ptr<const std::string> bytes_;
+  std::shared_ptr<TensorReader> reader_;
 };
 
 /// Throws an Error that names the file if it is not an ONNX model of a supported opset.

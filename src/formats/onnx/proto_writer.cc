@@ -1,6 +1,9 @@
 // Copyright The Thalweg Authors. SPDX-License-Identifier: Apache-2.0
 #include "formats/onnx/proto_writer.h"
 
+#include "base/text.h"
+#include "thalweg/error.h"
+
 namespace thalweg::onnx {
 namespace {
 
@@ -33,6 +36,7 @@ WireWriter tensor(const TensorProto& proto) {
   for (const int64_t dim : proto.dims) writer.integer(1, dim);
   writer.integer(2, static_cast<int64_t>(proto.data_type));
   if (!proto.float_data.empty()) writer.packed(4, proto.float_data);
+  if (!proto.double_data.empty()) writer.packed(10, proto.double_data);
   if (!proto.int_data.empty()) writer.packed(int_field(proto.data_type), proto.int_data);
   optional_text(writer, 8, proto.name);
   if (proto.has_raw_data) writer.borrowed(9, proto.raw_data);
@@ -41,7 +45,7 @@ WireWriter tensor(const TensorProto& proto) {
   return writer;
 }
 
-WireWriter type(const TypeProto& proto) {
+WireWriter tensor_type(const TypeProto& proto) {
   WireWriter shape;
   for (const Dimension& dimension : proto.shape) {
     WireWriter dim;
@@ -49,11 +53,21 @@ WireWriter type(const TypeProto& proto) {
     if (dimension.value < 0) optional_text(dim, 2, dimension.param);
     shape.message(1, std::move(dim));
   }
-  WireWriter tensor_type;
-  tensor_type.integer(1, static_cast<int64_t>(proto.elem_type));
-  if (proto.has_shape) tensor_type.message(2, std::move(shape));
   WireWriter writer;
-  writer.message(1, std::move(tensor_type));
+  writer.integer(1, static_cast<int64_t>(proto.elem_type));
+  if (proto.has_shape) writer.message(2, std::move(shape));
+  return writer;
+}
+
+WireWriter type(const TypeProto& proto) {
+  using Kind = TypeProto::Kind;
+  WireWriter writer;
+  if (proto.kind == Kind::kTensor) writer.message(1, tensor_type(proto));
+  if ((proto.kind == Kind::kSequence || proto.kind == Kind::kOptional) && proto.element != nullptr) {
+    WireWriter element;
+    element.message(1, type(*proto.element));
+    writer.message(proto.kind == Kind::kSequence ? 4 : 9, std::move(element));
+  }
   return writer;
 }
 
@@ -64,6 +78,8 @@ WireWriter value_info(const ValueInfoProto& proto) {
   return writer;
 }
 
+WireWriter graph(const GraphProto& proto);
+
 WireWriter attribute(const AttributeProto& proto) {
   WireWriter writer;
   writer.bytes(1, proto.name);
@@ -73,6 +89,7 @@ WireWriter attribute(const AttributeProto& proto) {
     case Type::kInt: writer.integer(3, proto.i); break;
     case Type::kString: writer.bytes(4, proto.s); break;
     case Type::kTensor: writer.message(5, tensor(*proto.t)); break;
+    case Type::kGraph: writer.message(6, graph(*proto.g)); break;
     case Type::kFloats:
       for (const float value : proto.floats) writer.single(7, value);
       break;
@@ -82,7 +99,7 @@ WireWriter attribute(const AttributeProto& proto) {
     case Type::kStrings:
       for (const std::string& value : proto.strings) writer.bytes(9, value);
       break;
-    default: break;
+    default: raise("attribute ", printable(proto.name), ": its type cannot be written");
   }
   writer.integer(20, static_cast<int64_t>(proto.type));
   return writer;

@@ -163,4 +163,8 @@ void WireWriter::packed(uint32_t field, const std::vector<float>& values) {
   bytes(field, {reinterpret_cast<const char*>(values.data()), values.size() * sizeof(float)});
 }
 
+void WireWriter::packed(uint32_t field, const std::vector<double>& values) {
+  bytes(field, {reinterpret_cast<const char*>(values.data()), values.size() * sizeof(double)});
+}
+
 }  // namespace thalweg::onnx

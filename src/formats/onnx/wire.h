@@ -69,6 +69,7 @@ class WireWriter {
   void message(uint32_t field, WireWriter message);
   void packed(uint32_t field, const std::vector<int64_t>& values);
   void packed(uint32_t field, const std::vector<float>& values);
+  void packed(uint32_t field, const std::vector<double>& values);
 
   uint64_t size() const { return size_; }
   /// Calls `sink(std::string_view)` with the bytes, piece by piece.

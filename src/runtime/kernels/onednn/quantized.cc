@@ -27,7 +27,8 @@ dnnl::primitive_attr attributes(const ops::QuantizedResult& result, int channel_
   if (result.low == 0.0 && std::isinf(result.high)) {
     after.append_eltwise(dnnl::algorithm::eltwise_relu, 0.0F, 0.0F);
   } else if (!std::isinf(result.low) || !std::isinf(result.high)) {
-    after.append_eltwise(dnnl::algorithm::eltwise_clip, static_cast<float>(result.low), static_cast<float>(result.high));
+    after.append_eltwise(dnnl::algorithm::eltwise_clip, static_cast<float>(result.low),
+                         static_cast<float>(result.high));
   }
   attr.set_post_ops(after);
   return attr;

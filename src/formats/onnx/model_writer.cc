@@ -1,0 +1,66 @@
+// Copyright The Thalweg Authors. SPDX-License-Identifier: Apache-2.0
+#include "formats/onnx/model_writer.h"
+
+#include <filesystem>
+
+#include "base/atomic_file.h"
+#include "formats/onnx/model_file.h"
+#include "formats/onnx/proto_writer.h"
+
+namespace thalweg::onnx {
+namespace {
+
+/// Readers that use libprotobuf take less than 2 GiB; something is left for what is not weights.
+constexpr uint64_t kMostInOneFile = 2'000'000'000;
+/// Page size: readers can then map each tensor by itself.
+constexpr uint64_t kAlignment = 4096;
+
+/// Writes the contents to a file of their own, and makes the initialisers point there.
+void move_outside(GraphProto& graph, const std::string& path) {
+  AtomicFile file(path);
+  uint64_t offset = 0;
+  for (TensorProto& tensor : graph.initializer) {
+    if (!tensor.has_raw_data) continue;
+    const std::string padding((kAlignment - offset % kAlignment) % kAlignment, '\0');
+    file.write(padding.data(), padding.size());
+    offset += padding.size();
+    file.write(tensor.raw_data.data(), tensor.raw_data.size());
+    tensor.external = true;
+    tensor.has_raw_data = false;
+    tensor.external_data = {{"location", std::filesystem::path(path).filename().string()},
+                            {"offset", std::to_string(offset)},
+                            {"length", std::to_string(tensor.raw_data.size())}};
+    offset += tensor.raw_data.size();
+  }
+  file.commit();
+}
+
+}  // namespace
+
+void write_model(ModelProto model, const std::string& path) {
+  uint64_t bytes = 0;
+  for (const TensorProto& tensor : model.graph.initializer) bytes += tensor.raw_data.size();
+  if (bytes > kMostInOneFile) move_outside(model.graph, path + ".data");
+  AtomicFile file(path);
+  serialize(model).emit([&](std::string_view piece) { file.write(piece.data(), piece.size()); });
+  file.commit();
+}
+
+void write_model(const ModelFile& model, const std::string& path) {
+  ModelProto proto = model.proto;
+  proto.functions.clear();  // their bodies stand in place of the calls
+  std::vector<Tensor> contents;
+  for (TensorProto& tensor : proto.graph.initializer) {
+    contents.push_back(model.tensor(tensor));
+    tensor.external = false;
+    tensor.external_data.clear();
+    tensor.float_data.clear();
+    tensor.double_data.clear();
+    tensor.int_data.clear();
+    tensor.has_raw_data = true;
+    tensor.raw_data = {static_cast<const char*>(contents.back().raw()), contents.back().num_bytes()};
+  }
+  write_model(std::move(proto), path);
+}
+
+}  // namespace thalweg::onnx

@@ -1,0 +1,12 @@
+// Copyright The Thalweg Authors. SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "optimize/model_editor.h"
+
+namespace thalweg {
+
+/// Stores the weights of convolutions, products and lookups in bf16 or f16, with a Cast to f32 behind each. Throws if
+/// the model's opset has no such Cast, or if a weight is too large for f16.
+void narrow_weights(ModelEditor& model, DType dtype);
+
+}  // namespace thalweg

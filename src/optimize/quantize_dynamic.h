@@ -1,0 +1,12 @@
+// Copyright The Thalweg Authors. SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "optimize/model_editor.h"
+
+namespace thalweg {
+
+/// Products with a matrix of weights quantise their other side in each run, by what its range is then; weights become
+/// i8 with a scale for each column. Gives the number of products. Throws if the model's opset is too old for that.
+int quantize_dynamically(ModelEditor& model);
+
+}  // namespace thalweg

@@ -1,0 +1,167 @@
+// Copyright The Thalweg Authors. SPDX-License-Identifier: Apache-2.0
+#include "thalweg/optimize.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <filesystem>
+
+#include "formats/onnx/small_model.h"
+#include "support/error_text.h"
+#include "support/op_check.h"
+#include "support/temporary_directory.h"
+#include "thalweg/inference.h"
+#include "thalweg/model.h"
+#include "thalweg/zoo.h"
+
+namespace thalweg {
+namespace {
+
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+using namespace thalweg::testing;
+
+OptimizeOptions quick(std::vector<ModelForm> forms, const Shape& shape, int batches = 2) {
+  OptimizeOptions options;
+  options.forms = std::move(forms);
+  options.seconds = 0.0;
+  for (int i = 0; i < batches; ++i) {
+    options.data.push_back({random_tensor(DType::kF32, shape, static_cast<uint64_t>(i) + 1)});
+  }
+  return options;
+}
+
+std::string saved_resnet(const TemporaryDirectory& folder) {
+  zoo::ImageOptions image;
+  image.image_size = 64;
+  image.classes = 10;
+  image.width = 2;
+  const std::string path = folder / "resnet.onnx";
+  Model(zoo::resnet(18, image)).save(path);
+  return path;
+}
+
+TEST(Optimize, Int8RunsOnIntegersAndAgrees) {
+  const TemporaryDirectory folder;
+  const std::string path = saved_resnet(folder), output = folder / "int8.onnx";
+  for (const Calibration method : {Calibration::kMinMax, Calibration::kPercentile, Calibration::kEntropy}) {
+    OptimizeOptions options = quick({ModelForm::kInt8}, {2, 3, 64, 64});
+    options.calibration = method;
+    options.max_drop = 1.0;
+    const OptimizeReport report = optimize(path, output, options);
+    EXPECT_EQ(report.forms[0].quantised_layers, 21);
+    EXPECT_LT(report.forms[0].agreement.max_error, 0.2) << name_of(method);
+    EXPECT_LT(std::filesystem::file_size(output), std::filesystem::file_size(path) / 3);
+    const InferenceModel model = InferenceModel::load(output);
+    const std::string explained = model.explain(options.data[0]);
+    const std::string kernels = explained.substr(explained.find("each run:"));
+    EXPECT_THAT(kernels, HasSubstr("quantized_conv"));
+    EXPECT_THAT(kernels, HasSubstr("quantized_linear"));
+    EXPECT_THAT(kernels, ::testing::Not(HasSubstr("  conv ")));
+    EXPECT_THAT(kernels, ::testing::Not(HasSubstr("  add ")));
+  }
+}
+
+TEST(Optimize, StoresWeightsInTwoBytes) {
+  const TemporaryDirectory folder;
+  const std::string path = saved_resnet(folder), output = folder / "narrow.onnx";
+  for (const ModelForm form : {ModelForm::kF16, ModelForm::kBF16}) {
+    const OptimizeReport report = optimize(path, output, quick({form}, {2, 3, 64, 64}));
+    EXPECT_LT(std::filesystem::file_size(output), std::filesystem::file_size(path) * 6 / 10);
+    EXPECT_LT(report.forms[0].agreement.max_error, form == ModelForm::kF16 ? 5e-3 : 5e-2);
+    const InferenceModel model = InferenceModel::load(output);
+    EXPECT_EQ(model.metadata().count("thalweg.precision"), form == ModelForm::kBF16 ? 1U : 0U);
+  }
+}
+
+TEST(Optimize, FoldsBatchNormsAndKeepsTheAnswers) {
+  const TemporaryDirectory folder;
+  const std::string path = saved_resnet(folder), output = folder / "f32.onnx";
+  const OptimizeOptions options = quick({ModelForm::kF32}, {2, 3, 64, 64});
+  const OptimizeReport report = optimize(path, output, options);
+  EXPECT_LT(report.forms[0].agreement.max_error, 1e-4);
+  EXPECT_EQ(read_bytes(output).find("BatchNormalization"), std::string::npos);
+  // The batch stays open.
+  const InferenceModel model = InferenceModel::load(output);
+  EXPECT_EQ(model.run({random_tensor(DType::kF32, {5, 3, 64, 64}, 9)})[0].shape(), (Shape{5, 10}));
+}
+
+/// Writes x [N, 1, 4] * first * second, where one column of the hidden values is a thousand times larger than the
+/// others and hardly counts.
+std::string saved_products(const TemporaryDirectory& folder) {
+  Tensor first = random_tensor(DType::kF32, {4, 8}, 1), second = random_tensor(DType::kF32, {8, 3}, 2);
+  for (int64_t i = 0; i < 4; ++i) first.data<float>()[i * 8] *= 1e4f;
+  for (int64_t i = 0; i < 3; ++i) second.data<float>()[i] *= 1e-7f;
+  onnx::ModelProto model = small_model();
+  model.graph.initializer.clear();
+  for (const auto& [name, tensor] : {std::pair("first", first), std::pair("second", second)}) {
+    onnx::TensorProto proto;
+    proto.name = name;
+    proto.dims = tensor.shape().dims();
+    proto.data_type = onnx::DataType::kFloat;
+    proto.has_raw_data = true;
+    proto.raw_data = {static_cast<const char*>(tensor.raw()), tensor.num_bytes()};
+    model.graph.initializer.push_back(proto);
+  }
+  model.graph.input = {value_info("x", {-1, 1, 4})};
+  model.graph.output = {value_info("y", {-1, 1, 3})};
+  model.graph.node = {{"one", "MatMul", "", "", {"x", "first"}, {"hidden"}, {}},
+                      {"two", "MatMul", "", "", {"hidden", "second"}, {"y"}, {}}};
+  std::string path = folder / "products.onnx";
+  write_bytes(path, bytes_of(model));
+  return path;
+}
+
+TEST(Optimize, LayersThatHurtStayInF32) {
+  const TemporaryDirectory folder;
+  const std::string path = saved_products(folder);
+  OptimizeOptions options = quick({ModelForm::kInt8}, {16, 1, 4});
+  options.max_drop = 0.05;
+  const OptimizeReport report = optimize(path, folder / "int8.onnx", options);
+  EXPECT_THAT(report.forms[0].kept_layers, ElementsAre("MatMul \"two\""));
+  EXPECT_EQ(report.forms[0].quantised_layers, 1);
+  EXPECT_TRUE(report.forms[0].accepted);
+  options.max_drop = 0.0;
+  EXPECT_THAT(error_text([&] { optimize(path, "", options); }), HasSubstr("no form agrees"));
+}
+
+TEST(Optimize, RangesOfEachRunNeedNoData) {
+  const TemporaryDirectory folder;
+  Model(zoo::lenet()).save(folder / "lenet.onnx");
+  OptimizeOptions options;
+  options.forms = {ModelForm::kInt8Dynamic};
+  options.seconds = 0.0;
+  options.max_drop = 1.0;
+  const OptimizeReport report = optimize(folder / "lenet.onnx", folder / "int8.onnx", options);
+  EXPECT_GE(report.forms[0].quantised_layers, 2);
+  EXPECT_LT(report.forms[0].agreement.max_error, 0.05);
+}
+
+TEST(Optimize, ReportsForPeopleAndPrograms) {
+  OptimizeReport report;
+  report.forms.resize(2);
+  report.forms[1].form = ModelForm::kInt8;
+  report.forms[1].kept_layers = {"Conv \"a\""};
+  report.chosen = 1;
+  EXPECT_THAT(to_json(report), HasSubstr("\"chosen\": \"int8\""));
+  EXPECT_THAT(to_table(report), HasSubstr("* int8"));
+}
+
+TEST(Optimize, BadInputIsNamed) {
+  const TemporaryDirectory folder;
+  const std::string path = saved_products(folder);
+  EXPECT_THAT(error_text([&] { optimize(folder / "none.onnx", ""); }), HasSubstr("none.onnx"));
+  EXPECT_THAT(error_text([] { model_form_from_name("int4"); }), HasSubstr("int8-dynamic"));
+  EXPECT_THAT(error_text([] { calibration_from_name("guess"); }), HasSubstr("percentile"));
+  OptimizeOptions options;
+  options.forms = {ModelForm::kInt8};
+  EXPECT_THAT(error_text([&] { optimize(path, "", options); }), HasSubstr("int8 needs data"));
+  options.data = {{Tensor::full<float>({1, 1, 4}, NAN)}};
+  EXPECT_THAT(error_text([&] { optimize(path, "", options); }), HasSubstr("not finite"));
+  options.data = {{Tensor::full<float>({1, 7}, 1.0f)}};
+  EXPECT_THAT(error_text([&] { optimize(path, "", options); }), HasSubstr("takes f32"));
+}
+
+}  // namespace
+}  // namespace thalweg
