@@ -4,9 +4,8 @@
 #include <chrono>
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <memory>
-#include <optional>
-#include <span>
 #include <string>
 #include <vector>
 
@@ -100,6 +99,105 @@ class Communicator {
   virtual void abort(const std::string& why) = 0;
   /// How long a call may take at most.
   virtual void set_timeout(std::chrono::duration<double> timeout) = 0;
+};
+
+struct RendezvousOptions {
+  /// Where members meet, "host:port"; port 0 lets the system choose, an empty host means every interface.
+  std::string address = "127.0.0.1:0";
+  /// What members must know. They show it by keyed hashes; it is never sent.
+  std::string secret;
+  int min_size = 1;
+  int max_size = 1;
+  /// With at least min_size members but fewer than max_size, how long to wait for more after the last one came.
+  std::chrono::duration<double> settle{1.0};
+  /// How long the group may take to form, and later to reach min_size again.
+  std::chrono::duration<double> form_timeout{120.0};
+  /// How long members may take to leave a broken epoch before they count as lost.
+  std::chrono::duration<double> regroup_timeout{30.0};
+  /// A member that says nothing for so long is lost. Members say something four times in it.
+  std::chrono::duration<double> silence{2.0};
+  /// Names of the members that should come, for the message when some do not; may be empty.
+  std::vector<std::string> expected;
+  /// Takes a line about every member that comes, is lost or refused; by default it goes to standard error.
+  std::function<void(const std::string&)> log;
+};
+
+/// The place where the members of a group meet: it gives them ranks, notices who is lost, and admits who comes later.
+/// It runs on a thread of its own, in a launcher, a driver or one of the workers. No data of theirs passes through it.
+/// If it is restarted at the same address, the members come back and go on.
+class Rendezvous {
+ public:
+  /// Throws Error if it cannot listen there.
+  explicit Rendezvous(RendezvousOptions options);
+  ~Rendezvous();
+  Rendezvous(const Rendezvous&) = delete;
+  Rendezvous& operator=(const Rendezvous&) = delete;
+
+  /// With the port that was chosen.
+  std::string address() const;
+  struct State {
+    uint64_t epoch = 0;
+    int size = 0;
+    /// Members that wait to be admitted.
+    int waiting = 0;
+    bool finished = false;
+    /// Why the group cannot form; empty otherwise.
+    std::string error;
+  };
+  State state() const;
+
+ private:
+  class Impl;
+  std::unique_ptr<Impl> impl_;
+};
+
+enum class Path {
+  kAuto,  ///< shared memory inside a host, TCP between hosts
+  kTcp    ///< TCP everywhere
+};
+
+struct GroupOptions {
+  /// Where the rendezvous is, "host:port".
+  std::string rendezvous;
+  std::string secret;
+  /// For messages; by default host name and process number.
+  std::string name;
+  Path path = Path::kAuto;
+  /// TCP connections to each peer, over which long messages are spread.
+  int streams = 1;
+  /// How long it may take until the group, or its next epoch, has formed.
+  std::chrono::duration<double> form_timeout{120.0};
+  /// How long a collective operation may take.
+  std::chrono::duration<double> timeout{60.0};
+  /// As RendezvousOptions::silence.
+  std::chrono::duration<double> silence{2.0};
+};
+
+/// Membership in a group. Its epochs are numbered from 1; in each, the members have ranks and a communicator that
+/// connects them. When a member is lost the communicator fails, everywhere; the others then call `next_epoch` and go
+/// on.
+class Group {
+ public:
+  /// Waits until the group has formed. Throws Error if it does not, with who came and who did not.
+  static std::unique_ptr<Group> join(const GroupOptions& options);
+  /// Leaves; to the others this member is lost unless `finish` was called.
+  virtual ~Group() = default;
+
+  virtual int rank() const = 0;
+  virtual int size() const = 0;
+  virtual uint64_t epoch() const = 0;
+  /// By rank.
+  virtual std::vector<std::string> names() const = 0;
+  /// Of this epoch; valid until `next_epoch`.
+  virtual Communicator& communicator() = 0;
+  /// Members wait to be admitted to the next epoch. Others may learn of it earlier or later: agree before you call
+  /// `next_epoch`.
+  virtual bool newcomers_waiting() const = 0;
+  /// Leaves this epoch and waits for the next. Every member must do so, after a failure by itself. `failure` says what
+  /// broke, if something did: the others' operations then fail as well. Throws Error if the group does not form again.
+  virtual void next_epoch(const std::string& failure = "") = 0;
+  /// The job is done: members that leave are not missed, and nobody is admitted any more.
+  virtual void finish() = 0;
 };
 
 }  // namespace thalweg::comm

@@ -2,7 +2,9 @@
 #pragma once
 
 #include <algorithm>
+#include <atomic>
 #include <chrono>
+#include <cstdint>
 
 namespace thalweg {
 
@@ -16,7 +18,15 @@ class Deadline {
   explicit Deadline(std::chrono::duration<double> allowed)
       : start_(Clock::now()), end_(start_ + std::chrono::duration_cast<Clock::duration>(allowed)) {}
 
-  bool expired() const { return Clock::now() >= end_; }
+  /// The same, but it counts as passed as soon as `cancelled` is set, which must outlive it. A wait notices that at its
+  /// next look at the clock.
+  Deadline unless(const std::atomic<bool>& cancelled) const {
+    Deadline result = *this;
+    result.cancelled_ = &cancelled;
+    return result;
+  }
+
+  bool expired() const { return (cancelled_ != nullptr && cancelled_->load()) || Clock::now() >= end_; }
   /// Since it was made, in seconds.
   double elapsed() const { return std::chrono::duration<double>(Clock::now() - start_).count(); }
   /// Never negative.
@@ -32,6 +42,7 @@ class Deadline {
  private:
   Clock::time_point start_;
   Clock::time_point end_;
+  const std::atomic<bool>* cancelled_ = nullptr;
 };
 
 }  // namespace thalweg

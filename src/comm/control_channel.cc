@@ -1,0 +1,194 @@
+// Copyright The Thalweg Authors. SPDX-License-Identifier: Apache-2.0
+#include "comm/control_channel.h"
+
+#include <poll.h>
+#include <sys/eventfd.h>
+
+#include <algorithm>
+
+#include "comm/socket.h"
+
+namespace thalweg::comm {
+namespace {
+
+using nlohmann::json;
+
+/// For one attempt to connect, and between two.
+constexpr std::chrono::seconds kAttempt{5};
+constexpr std::chrono::milliseconds kPause{50};
+constexpr std::chrono::seconds kFarewell{1};
+
+}  // namespace
+
+ControlChannel::ControlChannel(const GroupOptions& options, MemberInfo info, int port, const Deadline& deadline)
+    : options_(options), info_(std::move(info)), port_(port), wake_(::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)) {
+  std::string error;
+  std::optional<Connection> connection = connect(deadline, error);
+  TW_REQUIRE(connection, "cannot join the group at ", options_.rendezvous, ": ", error, ", after ", deadline.elapsed(),
+             " s");
+  introduce(*connection);
+  thread_ = std::thread([this, first = std::make_shared<Connection>(std::move(*connection))] {
+    talk(*first);
+    run();
+  });
+}
+
+ControlChannel::~ControlChannel() {
+  stop_.store(true);
+  wake();
+  thread_.join();
+}
+
+std::optional<Connection> ControlChannel::connect(const Deadline& deadline, std::string& error) {
+  FileDescriptor socket = connect_tcp(Address::parse(options_.rendezvous), deadline, error);
+  if (!socket.valid() || !authenticate(socket, options_.secret, deadline, error)) return std::nullopt;
+  info_.address = Address{own_address(socket), port_}.text();
+  return Connection(std::move(socket));
+}
+
+void ControlChannel::introduce(Connection& connection) {
+  json message = {{"type", "join"}, {"member", info_.to_json()}};
+  json ready;
+  {
+    const std::lock_guard<std::mutex> lock(mutex_);
+    if (epoch_ != nullptr) message["view"] = epoch_->view.to_json();
+    ready = pending_ready_;
+  }
+  connection.send(message);
+  if (!ready.is_null()) connection.send(ready);
+}
+
+void ControlChannel::run() {
+  while (!stop_.load()) {
+    std::string error;
+    std::optional<Connection> connection = connect(Deadline(kAttempt).unless(stop_), error);
+    if (connection) {
+      introduce(*connection);
+      talk(*connection);
+    } else {
+      const std::lock_guard<std::mutex> lock(mutex_);
+      trouble_ = error;
+    }
+    std::this_thread::sleep_for(kPause);
+  }
+}
+
+void ControlChannel::talk(Connection& connection) {
+  const auto pulse = std::chrono::duration_cast<std::chrono::milliseconds>(options_.silence / 4);
+  auto next_beat = std::chrono::steady_clock::now();
+  while (connection.error().empty()) {
+    {
+      const std::lock_guard<std::mutex> lock(mutex_);
+      for (; !outgoing_.empty(); outgoing_.pop_front()) connection.send(outgoing_.front());
+      if (connection.flush()) sending_ = false;
+    }
+    changed_.notify_all();
+    if (stop_.load()) return;
+    const auto now = std::chrono::steady_clock::now();
+    if (now >= next_beat) {
+      connection.send({{"type", "beat"}});
+      next_beat = now + pulse;
+    }
+    pollfd polled[] = {
+        {connection.socket().get(), static_cast<short>(POLLIN | (connection.wants_to_write() ? POLLOUT : 0)), 0},
+        {wake_.get(), POLLIN, 0}};
+    ::poll(polled, 2, static_cast<int>(pulse.count()));
+    uint64_t count = 0;
+    [[maybe_unused]] const ssize_t drained = ::read(wake_.get(), &count, sizeof count);
+    while (auto message = connection.receive()) handle(*message);
+  }
+}
+
+void ControlChannel::handle(const json& message) {
+  const json type = message.value("type", json(""));
+  const json why = message.value("why", json(""));
+  const std::string reason = why.is_string() ? why.get<std::string>() : "";
+  try {
+    if (type == "view") {
+      auto next = std::make_shared<Epoch>();
+      next->view = View::from_json(message.value("view", json()));
+      const std::lock_guard<std::mutex> lock(mutex_);
+      epoch_ = std::move(next);
+      pending_ready_ = nullptr;
+      newcomers_.store(false);
+    } else if (type == "over") {
+      end_epoch(message.value("epoch", uint64_t{0}), reason);
+    } else if (type == "waiting") {
+      newcomers_.store(true);
+    } else if (type == "failed") {
+      give_up(reason);
+    } else if (type == "finished") {
+      give_up("the job has ended");
+    }
+  } catch (const std::exception& error) {
+    give_up(std::string("the rendezvous sent nonsense: ") + error.what());
+  }
+  changed_.notify_all();
+}
+
+void ControlChannel::end_epoch(uint64_t number, const std::string& why) {
+  std::shared_ptr<Communicator> communicator;
+  {
+    const std::lock_guard<std::mutex> lock(mutex_);
+    if (epoch_ == nullptr || epoch_->view.epoch != number || epoch_->over.load()) return;
+    epoch_->why = why;
+    epoch_->over.store(true);
+    communicator = epoch_->communicator;
+  }
+  if (communicator != nullptr) communicator->abort(why);
+}
+
+void ControlChannel::watch(Epoch& epoch, std::shared_ptr<Communicator> communicator) {
+  std::string why;
+  {
+    const std::lock_guard<std::mutex> lock(mutex_);
+    epoch.communicator = communicator;
+    if (!epoch.over.load()) return;
+    why = epoch.why;
+  }
+  communicator->abort(why);
+}
+
+void ControlChannel::give_up(const std::string& why) {
+  uint64_t number = 0;
+  {
+    const std::lock_guard<std::mutex> lock(mutex_);
+    error_ = why;
+    if (epoch_ != nullptr) number = epoch_->view.epoch;
+  }
+  end_epoch(number, why);
+}
+
+std::shared_ptr<ControlChannel::Epoch> ControlChannel::next(uint64_t epoch, const std::string& failure,
+                                                            const Deadline& deadline) {
+  std::unique_lock<std::mutex> lock(mutex_);
+  if (epoch > 0 && epoch_ != nullptr && epoch_->view.epoch == epoch) {
+    pending_ready_ = {{"type", "ready"}, {"epoch", epoch}, {"failure", failure}};
+    outgoing_.push_back(pending_ready_);
+    wake();
+  }
+  const auto come = [&] { return !error_.empty() || (epoch_ != nullptr && epoch_->view.epoch > epoch); };
+  while (!come()) {
+    TW_REQUIRE(!deadline.expired(), "epoch ", epoch + 1, " of the group at ", options_.rendezvous,
+               " did not begin within ", deadline.elapsed(), " s",
+               trouble_.empty() ? "" : "; the rendezvous does not answer: ", trouble_);
+    changed_.wait_for(lock, std::min<std::chrono::nanoseconds>(deadline.remaining(), std::chrono::milliseconds(100)));
+  }
+  TW_REQUIRE(error_.empty(), error_);
+  return epoch_;
+}
+
+void ControlChannel::finish() {
+  std::unique_lock<std::mutex> lock(mutex_);
+  outgoing_.push_back({{"type", "finish"}});
+  sending_ = true;
+  wake();
+  changed_.wait_for(lock, kFarewell, [&] { return outgoing_.empty() && !sending_; });
+}
+
+void ControlChannel::wake() {
+  const uint64_t one = 1;
+  [[maybe_unused]] const ssize_t written = ::write(wake_.get(), &one, sizeof one);
+}
+
+}  // namespace thalweg::comm

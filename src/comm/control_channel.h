@@ -1,0 +1,76 @@
+// Copyright The Thalweg Authors. SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <atomic>
+#include <condition_variable>
+#include <deque>
+#include <mutex>
+#include <optional>
+#include <thread>
+
+#include "comm/connection.h"
+#include "comm/membership.h"
+
+namespace thalweg::comm {
+
+/// A member's line to the rendezvous, on a thread of its own: shows that this member lives, learns who else does, and
+/// comes back if the rendezvous is restarted.
+class ControlChannel {
+ public:
+  /// What the member knows of an epoch that it is in. `over` is set as soon as that has ended.
+  struct Epoch {
+    View view;
+    std::atomic<bool> over{false};
+    std::string why;
+    /// Told once that it is over, from the channel's thread. Guarded by the channel's mutex.
+    std::shared_ptr<Communicator> communicator;
+  };
+
+  /// Connects, and throws Error if the rendezvous refuses this member or is not there before the deadline. `port` is
+  /// where this member takes connections of its peers; the address of this host comes from the connection.
+  ControlChannel(const GroupOptions& options, MemberInfo info, int port, const Deadline& deadline);
+  ~ControlChannel();
+
+  const std::string& id() const { return info_.id; }
+  /// Says that this member has left `epoch` (0: it is new) and waits for a later one. Throws Error if none begins
+  /// before the deadline, or ever.
+  std::shared_ptr<Epoch> next(uint64_t epoch, const std::string& failure, const Deadline& deadline);
+  /// Has `communicator` aborted when the epoch ends, at once if it has ended.
+  void watch(Epoch& epoch, std::shared_ptr<Communicator> communicator);
+  bool newcomers_waiting() const { return newcomers_.load(); }
+  /// Tells the rendezvous that the job is done, and waits a little until it is told.
+  void finish();
+
+ private:
+  void run();
+  /// Until the connection breaks or the channel is closed.
+  void talk(Connection& connection);
+  std::optional<Connection> connect(const Deadline& deadline, std::string& error);
+  void introduce(Connection& connection);
+  void handle(const nlohmann::json& message);
+  void end_epoch(uint64_t number, const std::string& why);
+  void give_up(const std::string& why);
+  void wake();
+
+  GroupOptions options_;
+  MemberInfo info_;
+  int port_;
+  FileDescriptor wake_;
+
+  mutable std::mutex mutex_;
+  std::condition_variable changed_;
+  std::shared_ptr<Epoch> epoch_;
+  /// The message that asks for the next epoch, to be repeated if the rendezvous is restarted meanwhile.
+  nlohmann::json pending_ready_;
+  std::deque<nlohmann::json> outgoing_;
+  bool sending_ = false;
+  /// Why no epoch will come any more.
+  std::string error_;
+  /// Why there is no connection at the moment.
+  std::string trouble_;
+  std::atomic<bool> newcomers_{false};
+  std::atomic<bool> stop_{false};
+  std::thread thread_;
+};
+
+}  // namespace thalweg::comm

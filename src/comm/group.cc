@@ -1,0 +1,89 @@
+// Copyright The Thalweg Authors. SPDX-License-Identifier: Apache-2.0
+#include <unistd.h>
+
+#include "comm/control_channel.h"
+#include "comm/mesh_builder.h"
+#include "comm/socket.h"
+
+namespace thalweg::comm {
+namespace {
+
+std::string default_name() {
+  char host[256] = {};
+  ::gethostname(host, sizeof host - 1);
+  return std::string(host) + ":" + std::to_string(::getpid());
+}
+
+/// Every interface: the address that peers use follows from the connection to the rendezvous.
+Listeners make_listeners(const std::string& id) { return {listen_tcp({"", 0}), listen_local("thalweg-" + id)}; }
+
+MemberInfo make_info(const GroupOptions& options, const std::string& id) {
+  MemberInfo info;
+  info.id = id;
+  info.name = options.name.empty() ? default_name() : options.name;
+  info.host = options.path == Path::kTcp ? id : host_identity();
+  info.local = "thalweg-" + id;
+  return info;
+}
+
+class Member : public Group {
+ public:
+  explicit Member(const GroupOptions& options)
+      : options_(options),
+        id_(random_text(16)),
+        listeners_(make_listeners(id_)),
+        channel_(options, make_info(options, id_), port_of(listeners_.tcp), Deadline(options.form_timeout)) {
+    TW_REQUIRE(options.streams >= 1 && options.streams <= 64, "a group cannot use ", options.streams,
+               " streams to each peer");
+    enter(0, "");
+  }
+
+  int rank() const override { return epoch_->view.rank_of(id_); }
+  int size() const override { return static_cast<int>(epoch_->view.members.size()); }
+  uint64_t epoch() const override { return epoch_->view.epoch; }
+  std::vector<std::string> names() const override {
+    std::vector<std::string> names;
+    for (const MemberInfo& member : epoch_->view.members) names.push_back(member.name);
+    return names;
+  }
+  Communicator& communicator() override { return *communicator_; }
+  bool newcomers_waiting() const override { return channel_.newcomers_waiting(); }
+  void next_epoch(const std::string& failure) override { enter(epoch(), failure); }
+  void finish() override { channel_.finish(); }
+
+ private:
+  void enter(uint64_t after, std::string failure) {
+    const Deadline deadline(options_.form_timeout);
+    if (communicator_ != nullptr) communicator_->abort("this member has left the epoch");
+    for (;;) {
+      epoch_ = channel_.next(after, failure, deadline);
+      Status status = connect(deadline);
+      if (status.ok()) return;
+      TW_REQUIRE(!deadline.expired(), "the group did not come together again: ", status.failure().text());
+      after = epoch();
+      failure = status.failure().text();
+    }
+  }
+
+  Status connect(const Deadline& deadline) {
+    TW_REQUIRE(rank() >= 0, "the rendezvous formed an epoch without this member");
+    Status status;
+    communicator_ = connect_members(epoch_->view, rank(), listeners_, options_, deadline.unless(epoch_->over), status);
+    if (!status) return status;
+    channel_.watch(*epoch_, communicator_);
+    return communicator_->barrier();
+  }
+
+  GroupOptions options_;
+  std::string id_;
+  Listeners listeners_;
+  ControlChannel channel_;
+  std::shared_ptr<ControlChannel::Epoch> epoch_;
+  std::shared_ptr<Communicator> communicator_;
+};
+
+}  // namespace
+
+std::unique_ptr<Group> Group::join(const GroupOptions& options) { return std::make_unique<Member>(options); }
+
+}  // namespace thalweg::comm

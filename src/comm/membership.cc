@@ -1,0 +1,230 @@
+// Copyright The Thalweg Authors. SPDX-License-Identifier: Apache-2.0
+#include "comm/membership.h"
+
+#include <algorithm>
+
+#include "base/text.h"
+
+namespace thalweg::comm {
+namespace {
+
+using nlohmann::json;
+
+constexpr size_t kMostText = 512;
+constexpr size_t kMostMembers = 4096;
+
+std::string text_field(const json& object, const char* key) {
+  const auto found = object.find(key);
+  TW_REQUIRE(found != object.end() && found->is_string(), "a member's ", key, " is missing or is no text");
+  std::string text = found->get<std::string>();
+  TW_REQUIRE(text.size() <= kMostText, "a member's ", key, " is ", text.size(), " bytes long");
+  return text;
+}
+
+}  // namespace
+
+json MemberInfo::to_json() const {
+  return {{"id", id}, {"name", name}, {"host", host}, {"address", address}, {"local", local}};
+}
+
+MemberInfo MemberInfo::from_json(const json& object) {
+  TW_REQUIRE(object.is_object(), "a member is no JSON object");
+  return {text_field(object, "id"), text_field(object, "name"), text_field(object, "host"),
+          text_field(object, "address"), text_field(object, "local")};
+}
+
+int View::rank_of(const std::string& id) const {
+  for (size_t i = 0; i < members.size(); ++i) {
+    if (members[i].id == id) return static_cast<int>(i);
+  }
+  return -1;
+}
+
+json View::to_json() const {
+  json list = json::array();
+  for (const MemberInfo& member : members) list.push_back(member.to_json());
+  return {{"epoch", epoch}, {"members", list}};
+}
+
+View View::from_json(const json& object) {
+  TW_REQUIRE(object.is_object() && object.contains("epoch") && object.contains("members"), "this is no view");
+  const json& epoch = object.at("epoch");
+  const json& members = object.at("members");
+  TW_REQUIRE(epoch.is_number_unsigned() && members.is_array() && members.size() <= kMostMembers, "this is no view");
+  View view;
+  view.epoch = epoch.get<uint64_t>();
+  for (const json& member : members) view.members.push_back(MemberInfo::from_json(member));
+  return view;
+}
+
+Membership::Membership(RendezvousOptions options, Time now)
+    : options_(std::move(options)), regrouping_since_(now), last_join_(now) {
+  TW_REQUIRE(options_.min_size >= 1 && options_.max_size >= options_.min_size, "a group of ", options_.min_size, " to ",
+             options_.max_size, " members cannot be");
+}
+
+void Membership::join(const MemberInfo& info, const std::optional<View>& known, Time now) {
+  if (finished_ || !error_.empty()) {
+    tell(info.id, {{"type", finished_ ? "finished" : "failed"}, {"why", error_}});
+    return;
+  }
+  if (view_.epoch == 0 && members_.empty() && known && known->rank_of(info.id) >= 0) adopt(*known, now);
+  const auto found = members_.find(info.id);
+  if (found != members_.end() && in_view(info.id) && known && known->epoch == view_.epoch) {
+    found->second.connected = true;
+    if (regrouping_) tell(info.id, {{"type", "over"}, {"epoch", view_.epoch}, {"why", "the group changes"}});
+    return;
+  }
+  // Whoever was here before has missed the end of its epoch.
+  if (known)
+    tell(info.id, {{"type", "over"}, {"epoch", known->epoch}, {"why", "the group went on without this member"}});
+  members_[info.id] = {info, !known, true};
+  if (std::find(newcomers_.begin(), newcomers_.end(), info.id) == newcomers_.end()) newcomers_.push_back(info.id);
+  last_join_ = now;
+  announce_newcomers();
+}
+
+void Membership::announce_newcomers() {
+  if (regrouping_ || waiting() == 0 || static_cast<int>(view_.members.size()) >= options_.max_size) return;
+  tell_view({{"type", "waiting"}, {"count", waiting()}});
+}
+
+void Membership::adopt(const View& known, Time now) {
+  view_ = known;
+  regrouping_ = false;
+  adopted_ = now;
+  for (const MemberInfo& member : known.members) {
+    members_[member.id] = {member, false, false};
+    survivors_.insert(member.id);
+  }
+}
+
+void Membership::lose(const std::string& id, const std::string& why, Time now) {
+  const auto found = members_.find(id);
+  if (found == members_.end()) return;
+  const std::string name = found->second.info.name;
+  members_.erase(found);
+  newcomers_.erase(std::remove(newcomers_.begin(), newcomers_.end(), id), newcomers_.end());
+  if (survivors_.erase(id) == 0 || finished_) return;
+  break_epoch("rank " + std::to_string(view_.rank_of(id)) + " (" + name + ") was lost: " + why, now);
+}
+
+void Membership::break_epoch(const std::string& why, Time now) {
+  if (!regrouping_) regrouping_since_ = now;
+  regrouping_ = true;
+  tell_view({{"type", "over"}, {"epoch", view_.epoch}, {"why", why}});
+}
+
+void Membership::ready(const std::string& id, uint64_t epoch, const std::string& failure, Time now) {
+  const auto found = members_.find(id);
+  if (found == members_.end()) return;
+  found->second.ready = true;
+  if (!in_view(id)) announce_newcomers();
+  if (!in_view(id) || epoch != view_.epoch || regrouping_) return;
+  regrouping_ = true;
+  regrouping_since_ = now;
+  if (!failure.empty()) break_epoch(found->second.info.name + " says: " + failure, now);
+}
+
+void Membership::finish(const std::string& id) {
+  if (!in_view(id) || finished_) return;
+  finished_ = true;
+  for (const std::string& newcomer : newcomers_) tell(newcomer, {{"type", "finished"}});
+}
+
+void Membership::tick(Time now) {
+  if (finished_ || !error_.empty()) return;
+  if (adopted_ && now - *adopted_ > options_.silence) {
+    adopted_.reset();
+    std::vector<std::string> absent;
+    for (const auto& [id, member] : members_) {
+      if (!member.connected) absent.push_back(id);
+    }
+    for (const std::string& id : absent) lose(id, "it did not come back to the restarted rendezvous", now);
+  }
+  if (regrouping_ && !view_.members.empty() && now - regrouping_since_ > options_.regroup_timeout) {
+    for (const std::string& id : laggards()) {
+      tell(id, {{"type", "over"}, {"epoch", view_.epoch}, {"why", "the group went on without this member"}});
+      lose(id, "it did not leave the broken epoch in time", now);
+    }
+  }
+  if (regrouping_) form_if_possible(now);
+}
+
+std::vector<std::string> Membership::laggards() const {
+  std::vector<std::string> result;
+  for (const std::string& id : survivors_) {
+    if (!members_.at(id).ready) result.push_back(id);
+  }
+  return result;
+}
+
+size_t Membership::waiting() const {
+  return static_cast<size_t>(std::count_if(newcomers_.begin(), newcomers_.end(),
+                                           [&](const std::string& id) { return members_.at(id).ready; }));
+}
+
+void Membership::form_if_possible(Time now) {
+  if (!laggards().empty()) return;
+  int ready = 0;
+  for (const auto& [id, member] : members_) ready += member.ready ? 1 : 0;
+  const bool first = view_.epoch == 0;
+  const bool settled = !first || now - last_join_ >= options_.settle;
+  if (ready >= options_.max_size || (ready >= options_.min_size && settled)) {
+    form(now);
+  } else if (now - regrouping_since_ > options_.form_timeout) {
+    fail("the group did not form: " + roll_call());
+  }
+}
+
+void Membership::form(Time now) {
+  View next;
+  next.epoch = view_.epoch + 1;
+  for (const MemberInfo& member : view_.members) {
+    if (in_view(member.id)) next.members.push_back(member);
+  }
+  std::vector<std::string> left;
+  for (const std::string& id : newcomers_) {
+    const Member& member = members_.at(id);
+    const bool fits = static_cast<int>(next.members.size()) < options_.max_size;
+    if (fits && member.ready) {
+      next.members.push_back(member.info);
+    } else {
+      left.push_back(id);
+    }
+  }
+  newcomers_ = left;
+  view_ = next;
+  regrouping_ = false;
+  regrouping_since_ = now;
+  survivors_.clear();
+  for (const MemberInfo& member : view_.members) {
+    members_.at(member.id).ready = false;
+    survivors_.insert(member.id);
+  }
+  tell_view({{"type", "view"}, {"view", view_.to_json()}});
+}
+
+std::string Membership::roll_call() const {
+  std::vector<std::string> came, missing;
+  for (const auto& [id, member] : members_) came.push_back(member.info.name);
+  std::sort(came.begin(), came.end());
+  for (const std::string& name : options_.expected) {
+    if (std::find(came.begin(), came.end(), name) == came.end()) missing.push_back(name);
+  }
+  std::string text = std::to_string(came.size()) + " of at least " + std::to_string(options_.min_size) +
+                     " members came (" + (came.empty() ? "nobody" : ::thalweg::join(came, ", ")) + ")";
+  if (!missing.empty()) text += ", missing: " + ::thalweg::join(missing, ", ");
+  return text;
+}
+
+void Membership::tell_view(const json& message) {
+  for (const std::string& id : survivors_) tell(id, message);
+}
+
+void Membership::fail(const std::string& why) {
+  error_ = why;
+  for (const auto& [id, member] : members_) tell(id, {{"type", "failed"}, {"why", why}});
+}
+
+}  // namespace thalweg::comm

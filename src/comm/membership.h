@@ -1,0 +1,120 @@
+// Copyright The Thalweg Authors. SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <chrono>
+#include <map>
+#include <nlohmann/json.hpp>
+#include <optional>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "thalweg/comm.h"
+
+namespace thalweg::comm {
+
+/// How a member can be reached, as it says itself when it joins.
+struct MemberInfo {
+  /// Random; tells it from every other member that ever was.
+  std::string id;
+  /// For people: host and process, or what the launcher calls it.
+  std::string name;
+  /// Members with the same text can share memory.
+  std::string host;
+  /// Where it takes connections of its peers: TCP, and a local socket of its host.
+  std::string address;
+  std::string local;
+
+  nlohmann::json to_json() const;
+  /// Throws Error if something is missing or is no text of reasonable length.
+  static MemberInfo from_json(const nlohmann::json& json);
+};
+
+/// Who belongs to the group in one epoch, in order of rank.
+struct View {
+  uint64_t epoch = 0;
+  std::vector<MemberInfo> members;
+
+  /// The rank of a member, -1 if it is not there.
+  int rank_of(const std::string& id) const;
+  nlohmann::json to_json() const;
+  /// Throws Error for what is no view.
+  static View from_json(const nlohmann::json& json);
+};
+
+/// A message to one member.
+struct Notice {
+  std::string id;
+  nlohmann::json message;
+};
+
+/// Decides who belongs to the group, epoch after epoch. It knows neither sockets nor clocks: what happens is told to
+/// it, with the time, and what to tell the members comes out of `take_notices`.
+///
+/// An epoch ends when a member is lost, or when its members ask for the next one. The next begins when all members that
+/// are left have asked for it: then nobody is in the middle of a collective operation of the last.
+class Membership {
+ public:
+  using Time = std::chrono::steady_clock::time_point;
+
+  Membership(RendezvousOptions options, Time now);
+
+  /// Of a member that is new, or that was with us before and has lost the connection, or whose rendezvous was
+  /// restarted: then `known` is the view that it has.
+  void join(const MemberInfo& info, const std::optional<View>& known, Time now);
+  void lose(const std::string& id, const std::string& why, Time now);
+  /// The member has left epoch `epoch` behind and waits for the next. `failure` says why if something broke.
+  void ready(const std::string& id, uint64_t epoch, const std::string& failure, Time now);
+  /// The member's work, and with it everybody's, is done.
+  void finish(const std::string& id);
+  /// Lets time pass.
+  void tick(Time now);
+
+  std::vector<Notice> take_notices() { return std::move(notices_); }
+  const View& view() const { return view_; }
+  /// Set once the group cannot form any more.
+  const std::string& error() const { return error_; }
+  bool finished() const { return finished_; }
+  size_t waiting() const;
+
+ private:
+  struct Member {
+    MemberInfo info;
+    bool ready = false;
+    /// After a restart of the rendezvous, a member of the view that has not come back yet.
+    bool connected = true;
+  };
+
+  bool in_view(const std::string& id) const { return survivors_.count(id) > 0; }
+  void adopt(const View& known, Time now);
+  void announce_newcomers();
+  void tell(const std::string& id, nlohmann::json message) { notices_.push_back({id, std::move(message)}); }
+  void tell_view(const nlohmann::json& message);
+  /// Ends the epoch: whoever still works in it should stop.
+  void break_epoch(const std::string& why, Time now);
+  void form_if_possible(Time now);
+  void form(Time now);
+  void fail(const std::string& why);
+  /// Members of the view that are still with us and have not asked for the next epoch.
+  std::vector<std::string> laggards() const;
+  std::string roll_call() const;
+
+  RendezvousOptions options_;
+  std::map<std::string, Member> members_;
+  /// Ids that are in no view yet, in the order in which they came.
+  std::vector<std::string> newcomers_;
+  View view_;
+  /// The members of the view that have not been lost since it began.
+  std::set<std::string> survivors_;
+  /// The epoch is over, the next has not begun.
+  bool regrouping_ = true;
+  /// Since when it has been so, and when somebody last came.
+  Time regrouping_since_;
+  Time last_join_;
+  std::optional<Time> adopted_;
+  bool finished_ = false;
+  std::string error_;
+  std::vector<Notice> notices_;
+};
+
+}  // namespace thalweg::comm

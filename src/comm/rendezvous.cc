@@ -1,0 +1,224 @@
+// Copyright The Thalweg Authors. SPDX-License-Identifier: Apache-2.0
+#include <poll.h>
+#include <sys/eventfd.h>
+
+#include <algorithm>
+#include <cstdio>
+#include <list>
+#include <mutex>
+#include <thread>
+
+#include "base/text.h"
+#include "comm/connection.h"
+#include "comm/membership.h"
+#include "comm/socket.h"
+
+namespace thalweg::comm {
+namespace {
+
+using nlohmann::json;
+using Clock = std::chrono::steady_clock;
+
+constexpr int kTickMilliseconds = 50;
+/// A connection that has not said who it is after so long is closed.
+constexpr std::chrono::seconds kIntroduction{5};
+/// Of connections that have not shown the secret: more at once are closed, the oldest first.
+constexpr size_t kMostStrangers = 64;
+
+void log_to_stderr(const std::string& text) { std::fprintf(stderr, "thalweg: rendezvous: %s\n", text.c_str()); }
+
+struct Client {
+  Connection connection;
+  std::string peer;
+  /// Empty until it has joined.
+  std::string id;
+  std::string name;
+  Clock::time_point heard;
+};
+
+}  // namespace
+
+class Rendezvous::Impl {
+ public:
+  explicit Impl(RendezvousOptions options)
+      : options_(std::move(options)),
+        listener_(listen_tcp(Address::parse(options_.address))),
+        address_(Address::parse(options_.address)),
+        wake_(::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)),
+        membership_(options_, Clock::now()) {
+    TW_REQUIRE(!options_.secret.empty(), "a rendezvous needs a secret that its members know");
+    if (!options_.log) options_.log = log_to_stderr;
+    address_.port = port_of(listener_);
+    thread_ = std::thread([this] { serve(); });
+  }
+  ~Impl() {
+    stop_.store(true);
+    const uint64_t one = 1;
+    [[maybe_unused]] const ssize_t written = ::write(wake_.get(), &one, sizeof one);
+    thread_.join();
+  }
+
+  std::string address() const { return address_.text(); }
+  State state() const {
+    const std::lock_guard<std::mutex> lock(mutex_);
+    return state_;
+  }
+
+ private:
+  void serve();
+  void wait();
+  void accept_all(Clock::time_point now);
+  void read(Client& client, Clock::time_point now);
+  void handle(Client& client, const json& message, Clock::time_point now);
+  void welcome(Client& client, const json& message, Clock::time_point now);
+  void drop_lost(Clock::time_point now);
+  /// Why the client counts as lost; empty if it does not.
+  std::string reason_to_drop(const Client& client, Clock::time_point now) const;
+  void deliver();
+  void publish();
+  void log(const std::string& text) const { options_.log(text); }
+
+  RendezvousOptions options_;
+  FileDescriptor listener_;
+  Address address_;
+  FileDescriptor wake_;
+  Membership membership_;
+  std::list<Client> clients_;
+  uint64_t logged_epoch_ = 0;
+  std::atomic<bool> stop_{false};
+  mutable std::mutex mutex_;
+  State state_;
+  std::thread thread_;
+};
+
+void Rendezvous::Impl::serve() {
+  auto last = Clock::now();
+  while (!stop_.load()) {
+    wait();
+    const auto now = Clock::now();
+    // If this process itself was stopped, everybody else's silence says nothing.
+    if (now - last > options_.silence / 2) {
+      for (Client& client : clients_) client.heard = now;
+    }
+    last = now;
+    accept_all(now);
+    for (Client& client : clients_) read(client, now);
+    drop_lost(now);
+    membership_.tick(now);
+    deliver();
+    publish();
+  }
+}
+
+void Rendezvous::Impl::wait() {
+  std::vector<pollfd> polled = {{wake_.get(), POLLIN, 0}, {listener_.get(), POLLIN, 0}};
+  for (const Client& client : clients_) {
+    const int events = POLLIN | (client.connection.wants_to_write() ? POLLOUT : 0);
+    polled.push_back({client.connection.socket().get(), static_cast<short>(events), 0});
+  }
+  ::poll(polled.data(), polled.size(), kTickMilliseconds);
+}
+
+void Rendezvous::Impl::accept_all(Clock::time_point now) {
+  for (;;) {
+    FileDescriptor socket = accept_one(listener_);
+    if (!socket.valid()) return;
+    std::string peer = peer_address(socket);
+    clients_.push_back({Connection(std::move(socket), options_.secret), std::move(peer), "", "", now});
+    const auto is_stranger = [](const Client& client) { return client.id.empty(); };
+    if (static_cast<size_t>(std::count_if(clients_.begin(), clients_.end(), is_stranger)) > kMostStrangers) {
+      clients_.erase(std::find_if(clients_.begin(), clients_.end(), is_stranger));
+    }
+  }
+}
+
+void Rendezvous::Impl::read(Client& client, Clock::time_point now) {
+  client.connection.flush();
+  while (auto message = client.connection.receive()) {
+    client.heard = now;
+    handle(client, *message, now);
+  }
+}
+
+void Rendezvous::Impl::handle(Client& client, const json& message, Clock::time_point now) {
+  const std::string type = message.value("type", json("")).is_string() ? message.value("type", "") : "";
+  if (client.id.empty()) {
+    welcome(client, message, now);
+  } else if (type == "ready") {
+    const json epoch = message.value("epoch", json(0U));
+    const json failure = message.value("failure", json(""));
+    if (!epoch.is_number_unsigned() || !failure.is_string()) return;
+    if (!failure.get<std::string>().empty()) log(client.name + " leaves its epoch: " + failure.get<std::string>());
+    membership_.ready(client.id, epoch.get<uint64_t>(), failure.get<std::string>(), now);
+  } else if (type == "finish") {
+    membership_.finish(client.id);
+  }
+}
+
+void Rendezvous::Impl::welcome(Client& client, const json& message, Clock::time_point now) {
+  try {
+    const MemberInfo info = MemberInfo::from_json(message.value("member", json()));
+    std::optional<View> known;
+    if (message.contains("view")) known = View::from_json(message.at("view"));
+    // A member that connects again may be quicker than the news that its old connection broke.
+    clients_.remove_if([&](const Client& other) { return &other != &client && other.id == info.id; });
+    client.id = info.id;
+    client.name = info.name;
+    log(info.name + (known ? " is back" : " has come"));
+    membership_.join(info, known, now);
+  } catch (const Error& error) {
+    log("refused " + client.peer + ": " + error.what());
+    client.connection.close_with(error.what());
+  }
+}
+
+std::string Rendezvous::Impl::reason_to_drop(const Client& client, Clock::time_point now) const {
+  if (!client.connection.error().empty()) return client.connection.error();
+  const double silent = std::chrono::duration<double>(now - client.heard).count();
+  const double allowed =
+      client.id.empty() ? std::chrono::duration<double>(kIntroduction).count() : options_.silence.count();
+  return silent > allowed ? "nothing heard for " + std::to_string(silent).substr(0, 4) + " s" : "";
+}
+
+void Rendezvous::Impl::drop_lost(Clock::time_point now) {
+  for (auto client = clients_.begin(); client != clients_.end();) {
+    const std::string why = reason_to_drop(*client, now);
+    if (why.empty()) {
+      ++client;
+      continue;
+    }
+    if (client->id.empty()) {
+      log("refused " + client->peer + ": " + why);
+    } else {
+      if (!membership_.finished()) log(client->name + " is lost: " + why);
+      membership_.lose(client->id, why, now);
+    }
+    client = clients_.erase(client);
+  }
+}
+
+void Rendezvous::Impl::deliver() {
+  for (const Notice& notice : membership_.take_notices()) {
+    for (Client& client : clients_) {
+      if (client.id == notice.id) client.connection.send(notice.message);
+    }
+  }
+}
+
+void Rendezvous::Impl::publish() {
+  const View& view = membership_.view();
+  if (view.epoch != logged_epoch_) {
+    logged_epoch_ = view.epoch;
+    log("epoch " + std::to_string(view.epoch) + " has " + std::to_string(view.members.size()) + " members");
+  }
+  const std::lock_guard<std::mutex> lock(mutex_);
+  state_ = {view.epoch, static_cast<int>(view.members.size()), static_cast<int>(membership_.waiting()),
+            membership_.finished(), membership_.error()};
+}
+
+Rendezvous::Rendezvous(RendezvousOptions options) : impl_(std::make_unique<Impl>(std::move(options))) {}
+Rendezvous::~Rendezvous() = default;
+std::string Rendezvous::address() const { return impl_->address(); }
+Rendezvous::State Rendezvous::state() const { return impl_->state(); }
+
+}  // namespace thalweg::comm

@@ -1,0 +1,237 @@
+// Copyright The Thalweg Authors. SPDX-License-Identifier: Apache-2.0
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <future>
+#include <mutex>
+#include <thread>
+
+#include "comm/socket.h"
+#include "support/error_text.h"
+#include "thalweg/comm.h"
+
+namespace thalweg::testing {
+namespace {
+
+using comm::Group;
+using comm::GroupOptions;
+using comm::Rendezvous;
+using comm::RendezvousOptions;
+using ::testing::Contains;
+using ::testing::HasSubstr;
+
+/// A rendezvous, what it logs, and members as threads.
+class GroupTest : public ::testing::Test {
+ protected:
+  RendezvousOptions rendezvous_options(int least, int most) {
+    RendezvousOptions options;
+    options.secret = "the job's secret";
+    options.min_size = least;
+    options.max_size = most;
+    options.settle = std::chrono::milliseconds(200);
+    options.form_timeout = std::chrono::seconds(60);
+    options.log = [this](const std::string& line) {
+      const std::lock_guard<std::mutex> lock(mutex_);
+      log_.push_back(line);
+    };
+    return options;
+  }
+  void start(int least, int most) { rendezvous_ = std::make_unique<Rendezvous>(rendezvous_options(least, most)); }
+
+  GroupOptions member_options(const std::string& name, comm::Path path = comm::Path::kAuto) {
+    GroupOptions options;
+    options.rendezvous = rendezvous_->address();
+    options.secret = "the job's secret";
+    options.name = name;
+    options.path = path;
+    options.form_timeout = std::chrono::seconds(60);
+    options.timeout = std::chrono::seconds(60);
+    return options;
+  }
+  std::future<std::unique_ptr<Group>> joining(const std::string& name, comm::Path path = comm::Path::kAuto) {
+    return std::async(std::launch::async, [options = member_options(name, path)] { return Group::join(options); });
+  }
+  std::vector<std::unique_ptr<Group>> form(int size, comm::Path path = comm::Path::kAuto) {
+    std::vector<std::future<std::unique_ptr<Group>>> pending;
+    for (int i = 0; i < size; ++i) pending.push_back(joining("worker " + std::to_string(i), path));
+    std::vector<std::unique_ptr<Group>> members(static_cast<size_t>(size));
+    for (auto& entry : pending) {
+      std::unique_ptr<Group> member = entry.get();
+      auto& place = members[static_cast<size_t>(member->rank())];
+      EXPECT_EQ(place, nullptr) << "two members have one rank";
+      place = std::move(member);
+    }
+    return members;
+  }
+  /// Runs `body` for each member on a thread of its own.
+  static void each(std::vector<std::unique_ptr<Group>>& members, const std::function<void(Group&)>& body) {
+    std::vector<std::thread> threads;
+    for (auto& member : members) {
+      if (member != nullptr) threads.emplace_back([&] { body(*member); });
+    }
+    for (std::thread& thread : threads) thread.join();
+  }
+  static void expect_sum(Group& group) {
+    std::vector<float> values(1000, static_cast<float>(group.rank() + 1));
+    const comm::Status status = group.communicator().all_reduce(values.data(), values.size(), DType::kF32);
+    ASSERT_TRUE(status.ok()) << status.failure().text();
+    EXPECT_EQ(values[999], static_cast<float>(group.size() * (group.size() + 1) / 2));
+  }
+  /// Waits until a line of the log holds the text.
+  bool logged(const std::string& text) {
+    const auto end = std::chrono::steady_clock::now() + std::chrono::seconds(60);
+    while (std::chrono::steady_clock::now() < end) {
+      {
+        const std::lock_guard<std::mutex> lock(mutex_);
+        for (const std::string& line : log_) {
+          if (line.find(text) != std::string::npos) return true;
+        }
+      }
+      std::this_thread::sleep_for(std::chrono::milliseconds(10));
+    }
+    return false;
+  }
+
+  std::mutex mutex_;
+  std::vector<std::string> log_;
+  std::unique_ptr<Rendezvous> rendezvous_;
+};
+
+TEST_F(GroupTest, MembersMeetAndReduceThroughSharedMemory) {
+  start(3, 3);
+  auto members = form(3);
+  each(members, [](Group& group) {
+    EXPECT_EQ(group.epoch(), 1U);
+    EXPECT_EQ(group.names().size(), 3U);
+    expect_sum(group);
+  });
+}
+
+TEST_F(GroupTest, MembersMeetAndReduceOverTcp) {
+  start(3, 3);
+  auto members = form(3, comm::Path::kTcp);
+  each(members, expect_sum);
+}
+
+TEST_F(GroupTest, FewerThanTheMostFormOnceNobodyElseComes) {
+  start(1, 5);
+  auto members = form(2);
+  each(members, [](Group& group) { EXPECT_EQ(group.size(), 2); });
+}
+
+TEST_F(GroupTest, TheOthersGoOnWhenAMemberIsLost) {
+  for (const comm::Path path : {comm::Path::kAuto, comm::Path::kTcp}) {
+    start(1, 3);
+    auto members = form(3, path);
+    const auto begin = std::chrono::steady_clock::now();
+    std::thread([&] { members[1].reset(); }).join();
+    each(members, [&](Group& group) {
+      std::vector<float> values(100000);
+      const comm::Status status = group.communicator().all_reduce(values.data(), values.size(), DType::kF32);
+      ASSERT_FALSE(status.ok());
+      group.next_epoch(status.failure().text());
+      EXPECT_EQ(group.epoch(), 2U);
+      EXPECT_EQ(group.size(), 2);
+      expect_sum(group);
+    });
+    EXPECT_LT(std::chrono::steady_clock::now() - begin, std::chrono::seconds(30));
+  }
+}
+
+TEST_F(GroupTest, ANewcomerWaitsForTheNextEpoch) {
+  start(1, 4);
+  auto members = form(2);
+  auto pending = joining("late");
+  each(members, [](Group& group) {
+    for (;;) {
+      // What one knows the others learn at the same place, so that all leave the epoch together.
+      int32_t waiting = group.newcomers_waiting() ? 1 : 0;
+      ASSERT_TRUE(group.communicator().all_reduce(&waiting, 1, DType::kI32, comm::ReduceOp::kMax).ok());
+      if (waiting != 0) break;
+    }
+    group.next_epoch();
+    EXPECT_EQ(group.size(), 3);
+  });
+  members.push_back(pending.get());
+  EXPECT_EQ(members.back()->rank(), 2);
+  each(members, expect_sum);
+}
+
+TEST_F(GroupTest, ABrokenOperationOfOneMemberEndsTheEpochForAll) {
+  start(2, 2);
+  auto members = form(2);
+  each(members, [](Group& group) {
+    if (group.rank() == 0) {
+      group.next_epoch("a connection was reset");
+    } else {
+      float value = 0;
+      const comm::Status status = group.communicator().all_reduce(&value, 1, DType::kF32);
+      ASSERT_FALSE(status.ok());
+      EXPECT_THAT(status.failure().text(), HasSubstr("a connection was reset"));
+      group.next_epoch(status.failure().text());
+    }
+    EXPECT_EQ(group.size(), 2);
+    expect_sum(group);
+  });
+}
+
+TEST_F(GroupTest, AGroupThatCannotFormSaysWhoCameAndWhoDidNot) {
+  RendezvousOptions options = rendezvous_options(3, 3);
+  options.form_timeout = std::chrono::milliseconds(300);
+  options.expected = {"worker 0", "worker 1", "worker 2"};
+  rendezvous_ = std::make_unique<Rendezvous>(options);
+  auto pending = joining("worker 1");
+  const std::string text = error_text([&] { pending.get(); });
+  EXPECT_THAT(text, HasSubstr("1 of at least 3 members came (worker 1), missing: worker 0, worker 2"));
+  EXPECT_EQ(rendezvous_->state().error, text);
+}
+
+TEST_F(GroupTest, NobodyThereIsAnErrorThatNamesTheAddress) {
+  start(1, 1);
+  GroupOptions options = member_options("alone");
+  rendezvous_.reset();
+  options.form_timeout = std::chrono::milliseconds(200);
+  EXPECT_THAT(error_text([&] { Group::join(options); }), HasSubstr(options.rendezvous));
+}
+
+TEST_F(GroupTest, WithoutTheSecretNobodyGetsIn) {
+  start(2, 3);
+  auto members = form(2);
+  GroupOptions options = member_options("intruder");
+  options.secret = "a guess";
+  EXPECT_THAT(error_text([&] { Group::join(options); }), HasSubstr("secret"));
+  EXPECT_TRUE(logged("it does not know the group's secret"));
+  each(members, expect_sum);
+}
+
+TEST_F(GroupTest, TheGroupSurvivesARestartOfTheRendezvous) {
+  start(1, 3);
+  auto members = form(3);
+  RendezvousOptions options = rendezvous_options(1, 3);
+  options.address = rendezvous_->address();
+  rendezvous_.reset();
+  each(members, expect_sum);
+  rendezvous_ = std::make_unique<Rendezvous>(options);
+  EXPECT_TRUE(logged("is back"));
+  // The new one notices losses like the old one.
+  std::thread([&] { members[2].reset(); }).join();
+  each(members, [](Group& group) {
+    float value = 0;
+    const comm::Status status = group.communicator().all_reduce(&value, 1, DType::kF32);
+    ASSERT_FALSE(status.ok());
+    group.next_epoch(status.failure().text());
+    EXPECT_EQ(group.size(), 2);
+    expect_sum(group);
+  });
+}
+
+TEST_F(GroupTest, AfterTheEndNobodyIsAdmitted) {
+  start(1, 2);
+  auto members = form(1);
+  members[0]->finish();
+  EXPECT_THAT(error_text([&] { Group::join(member_options("late")); }), HasSubstr("the job has ended"));
+  EXPECT_TRUE(rendezvous_->state().finished);
+}
+
+}  // namespace
+}  // namespace thalweg::testing

@@ -1,0 +1,184 @@
+// Copyright The Thalweg Authors. SPDX-License-Identifier: Apache-2.0
+#include "comm/membership.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "support/error_text.h"
+
+namespace thalweg::testing {
+namespace {
+
+using comm::MemberInfo;
+using comm::Membership;
+using comm::RendezvousOptions;
+using comm::View;
+using nlohmann::json;
+using std::chrono::milliseconds;
+using std::chrono::seconds;
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+
+MemberInfo member(const std::string& id) { return {id, "name of " + id, "host", "127.0.0.1:1", "local"}; }
+
+/// Told what happens at times of its own.
+class MembershipTest : public ::testing::Test {
+ protected:
+  static RendezvousOptions options(int least, int most) {
+    RendezvousOptions result;
+    result.min_size = least;
+    result.max_size = most;
+    result.settle = milliseconds(500);
+    result.form_timeout = seconds(60);
+    result.regroup_timeout = seconds(10);
+    result.silence = seconds(2);
+    return result;
+  }
+  void pass(std::chrono::milliseconds time) {
+    now_ += time;
+    group_.tick(now_);
+  }
+  void join(const std::string& id) { group_.join(member(id), std::nullopt, now_); }
+  std::vector<std::string> ids() const {
+    std::vector<std::string> result;
+    for (const MemberInfo& info : group_.view().members) result.push_back(info.id);
+    return result;
+  }
+  /// Types of the messages to one member since the last call.
+  std::vector<std::string> told(const std::string& id) {
+    for (comm::Notice& notice : group_.take_notices()) inbox_[notice.id].push_back(notice.message.at("type"));
+    return std::move(inbox_[id]);
+  }
+  void form_three() {
+    for (const char* id : {"a", "b", "c"}) join(id);
+    pass(milliseconds(500));
+    ASSERT_THAT(ids(), ElementsAre("a", "b", "c"));
+    group_.take_notices();
+  }
+
+  Membership::Time now_ = Membership::Time() + seconds(1000);
+  Membership group_{options(2, 4), now_};
+  std::map<std::string, std::vector<std::string>> inbox_;
+};
+
+TEST_F(MembershipTest, FormsAtOnceWhenFull) {
+  for (const char* id : {"a", "b", "c", "d", "e"}) join(id);
+  pass(milliseconds(1));
+  EXPECT_THAT(ids(), ElementsAre("a", "b", "c", "d"));
+  EXPECT_EQ(group_.waiting(), 1U);
+  EXPECT_THAT(told("a"), ElementsAre("view"));
+  EXPECT_THAT(told("e"), ElementsAre());
+}
+
+TEST_F(MembershipTest, WaitsForMoreAfterEachThatComes) {
+  join("a");
+  pass(seconds(3));
+  EXPECT_EQ(group_.view().epoch, 0U);
+  join("b");
+  pass(milliseconds(400));
+  join("c");
+  pass(milliseconds(400));
+  EXPECT_EQ(group_.view().epoch, 0U);
+  pass(milliseconds(100));
+  EXPECT_EQ(group_.view().epoch, 1U);
+}
+
+TEST_F(MembershipTest, TheNextEpochBeginsWhenAllSurvivorsAskForIt) {
+  form_three();
+  group_.lose("b", "connection closed", now_);
+  EXPECT_THAT(told("a"), ElementsAre("over"));
+  EXPECT_THAT(told("c"), ElementsAre("over"));
+  group_.ready("a", 1, "", now_);
+  pass(milliseconds(1));
+  EXPECT_EQ(group_.view().epoch, 1U);
+  group_.ready("c", 1, "", now_);
+  pass(milliseconds(1));
+  EXPECT_EQ(group_.view().epoch, 2U);
+  EXPECT_THAT(ids(), ElementsAre("a", "c"));
+}
+
+TEST_F(MembershipTest, ASecondLossWhileTheyRegroupIsNoObstacle) {
+  form_three();
+  join("d");
+  EXPECT_THAT(told("a"), ElementsAre("waiting"));
+  group_.lose("b", "connection closed", now_);
+  group_.ready("a", 1, "", now_);
+  group_.lose("c", "connection closed", now_);
+  pass(milliseconds(1));
+  EXPECT_THAT(ids(), ElementsAre("a", "d"));
+}
+
+TEST_F(MembershipTest, AMemberThatDoesNotLeaveTheEpochIsLeftBehind) {
+  form_three();
+  group_.lose("b", "connection closed", now_);
+  group_.ready("a", 1, "", now_);
+  join("d");
+  pass(seconds(11));
+  EXPECT_THAT(ids(), ElementsAre("a", "d"));
+}
+
+TEST_F(MembershipTest, OneThatWasLostAndComesBackIsANewcomer) {
+  form_three();
+  const View first = group_.view();
+  group_.lose("b", "nothing heard for 2 s", now_);
+  group_.join(member("b"), first, now_);
+  EXPECT_THAT(told("b"), ElementsAre("over"));
+  group_.ready("a", 1, "", now_);
+  group_.ready("c", 1, "", now_);
+  // It may not have left its epoch yet: the others do not wait for it.
+  pass(milliseconds(1));
+  EXPECT_THAT(ids(), ElementsAre("a", "c"));
+  group_.ready("b", 1, "", now_);
+  group_.ready("a", 2, "", now_);
+  group_.ready("c", 2, "", now_);
+  pass(milliseconds(1));
+  EXPECT_THAT(ids(), ElementsAre("a", "c", "b"));
+  EXPECT_EQ(group_.view().epoch, 3U);
+}
+
+TEST_F(MembershipTest, FailsWithARollCallWhenTooFewAreLeft) {
+  form_three();
+  group_.lose("b", "x", now_);
+  group_.lose("c", "x", now_);
+  group_.ready("a", 1, "", now_);
+  pass(seconds(59));
+  EXPECT_TRUE(group_.error().empty());
+  pass(seconds(2));
+  EXPECT_THAT(group_.error(), HasSubstr("1 of at least 2 members came (name of a)"));
+}
+
+TEST_F(MembershipTest, ARestartedRendezvousTakesTheViewOfItsMembers) {
+  View known;
+  known.epoch = 7;
+  known.members = {member("a"), member("b"), member("c")};
+  group_.join(member("b"), known, now_);
+  group_.join(member("a"), known, now_);
+  pass(seconds(1));
+  EXPECT_EQ(group_.view().epoch, 7U);
+  EXPECT_THAT(told("a"), ElementsAre());
+  // The third does not come back.
+  pass(seconds(2));
+  EXPECT_THAT(told("a"), ElementsAre("over"));
+  group_.ready("a", 7, "", now_);
+  group_.ready("b", 7, "", now_);
+  pass(milliseconds(1));
+  EXPECT_EQ(group_.view().epoch, 8U);
+  EXPECT_THAT(ids(), ElementsAre("a", "b"));
+}
+
+TEST(Views, AreReadBoundsFirst) {
+  View view;
+  view.epoch = 3;
+  view.members = {member("a")};
+  EXPECT_EQ(View::from_json(view.to_json()).to_json(), view.to_json());
+  for (const char* text : {"[]", "{}", R"({"epoch": -1, "members": []})", R"({"epoch": 1, "members": {}})",
+                           R"({"epoch": 1, "members": [1]})", R"({"epoch": 1, "members": [{"id": 5}]})"}) {
+    EXPECT_NE(error_text([&] { View::from_json(json::parse(text)); }), "no error") << text;
+  }
+  json long_name = member("a").to_json();
+  long_name["name"] = std::string(10000, 'x');
+  EXPECT_THAT(error_text([&] { MemberInfo::from_json(long_name); }), HasSubstr("10000 bytes"));
+}
+
+}  // namespace
+}  // namespace thalweg::testing
