@@ -4,7 +4,8 @@ file(GLOB_RECURSE thalweg_cli_sources CONFIGURE_DEPENDS "${PROJECT_SOURCE_DIR}/s
 if(thalweg_cli_sources)
   add_executable(thalweg-cli ${thalweg_cli_sources})
   set_target_properties(thalweg-cli PROPERTIES OUTPUT_NAME thalweg INSTALL_RPATH "$ORIGIN/../${CMAKE_INSTALL_LIBDIR}")
-  target_link_libraries(thalweg-cli PRIVATE thalweg thalweg_private)
+  target_compile_definitions(thalweg-cli PRIVATE "TW_VERSION=\"${PROJECT_VERSION}\"")
+  target_link_libraries(thalweg-cli PRIVATE thalweg thalweg_arrow thalweg_private CLI11::CLI11)
 endif()
 
 if(THALWEG_BUILD_BENCH)

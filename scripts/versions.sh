@@ -35,6 +35,7 @@ APT_BUILD=(
   libgtest-dev=1.12.1-0.2
   libgmock-dev=1.12.1-0.2
   nlohmann-json3-dev=3.11.2-2
+  libcli11-dev=2.1.2+ds-1
   libjpeg62-turbo-dev=1:2.1.5-2
   libpng-dev=1.6.39-2+deb12u6
   libgif-dev=5.2.1-2.5+deb12u1

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "thalweg/passes.h"
+#include "thalweg/profile.h"
 #include "thalweg/tensor.h"
 
 namespace thalweg {
@@ -37,6 +38,23 @@ struct ValueDescription {
   std::vector<std::string> dimension_names;
 };
 
+/// What a model file holds.
+struct ModelSummary {
+  std::string name;
+  /// Of the default domain.
+  int64_t opset = 0;
+  /// The program that wrote the file, as "pytorch 2.9".
+  std::string producer;
+  /// Nodes of each operator, functions expanded; those of graphs inside nodes count too.
+  std::map<std::string, int64_t> operators;
+  int64_t nodes = 0;
+  /// Elements and bytes of the weights; single numbers and other small initialisers do not count.
+  int64_t parameters = 0;
+  size_t weight_bytes = 0;
+  /// What it was loaded to compute in.
+  Precision precision = Precision::kF32;
+};
+
 /// An ONNX model ready to run. It is compiled for the shapes of the inputs it is given, when they first come; shapes
 /// that the model computes are known by then. Where a shape depends on the data (NonZero, Loop, ...) the model is cut
 /// into parts, each compiled once the shapes that enter it are known.
@@ -56,6 +74,7 @@ class InferenceModel {
 
   const std::vector<ValueDescription>& inputs() const;
   const std::vector<ValueDescription>& outputs() const;
+  const ModelSummary& summary() const;
   /// The metadata properties of the file.
   const std::map<std::string, std::string>& metadata() const;
 
@@ -65,7 +84,11 @@ class InferenceModel {
   /// Writes the model, with its own functions put in place of their calls, as an ONNX file.
   void save(const std::string& path) const;
 
-  /// The kernels that `run` uses for these inputs, in which layouts, how long each takes, and why better ones declined.
+  /// The kernels that `run` uses for these inputs, in which layouts, how long each takes, and why better ones declined;
+  /// the parts of the model in the order of their execution. A node that is executed by itself, outside of compiled
+  /// programs, is a part with one step.
+  std::vector<ProgramProfile> profile(const std::vector<Tensor>& inputs) const;
+  /// The same as text.
   std::string explain(const std::vector<Tensor>& inputs) const;
 
  private:

@@ -3,7 +3,6 @@
 
 #include <algorithm>
 #include <chrono>
-#include <cstdio>
 #include <cstring>
 
 #include "base/text.h"
@@ -82,7 +81,7 @@ std::shared_ptr<Executor::Stage> Executor::stage_for(StageCache& cache, const En
 }
 
 std::vector<Tensor> Executor::run(const std::vector<Tensor>& inputs, const Environment& outer,
-                                  std::string* explanation) {
+                                  std::vector<ProgramProfile>* profile) {
   Environment environment;
   for (size_t i = 0; i < plan_.inputs.size(); ++i) environment[plan_.inputs[i]->name] = inputs[i];
   for (const std::string& name : plan_.captures) {
@@ -100,8 +99,8 @@ std::vector<Tensor> Executor::run(const std::vector<Tensor>& inputs, const Envir
   while (!complete()) {
     path.push_back(stage_for(*cache, environment, done));
     const Stage& stage = *path.back();
-    run_program(stage, environment, explanation);
-    for (const size_t node : stage.host_nodes) run_host_node(node, environment, explanation);
+    run_program(stage, environment, profile);
+    for (const size_t node : stage.host_nodes) run_host_node(node, environment, profile);
     done = stage.done;
     cache = &path.back()->next;
   }
@@ -110,7 +109,7 @@ std::vector<Tensor> Executor::run(const std::vector<Tensor>& inputs, const Envir
   return results;
 }
 
-void Executor::run_program(const Stage& stage, Environment& environment, std::string* explanation) {
+void Executor::run_program(const Stage& stage, Environment& environment, std::vector<ProgramProfile>* profile) {
   for (const auto& [name, tensor] : stage.known) environment[name] = tensor;
   if (stage.pool == nullptr) return;
   std::vector<Tensor> inputs;
@@ -118,13 +117,13 @@ void Executor::run_program(const Stage& stage, Environment& environment, std::st
   const std::shared_lock<std::shared_mutex> lock(context_.weights_mutex);
   const std::vector<Tensor> results = stage.pool->run(inputs);
   for (size_t i = 0; i < results.size(); ++i) environment[stage.outputs[i]] = results[i];
-  if (explanation == nullptr) return;
+  if (profile == nullptr) return;
   constexpr int kTimedRuns = 3;
   Session session(stage.pool->program());
   session.run(inputs);
   session.enable_profile();
   for (int i = 0; i < kTimedRuns; ++i) session.run(inputs);
-  *explanation += stage.pool->program()->explain(session.step_milliseconds());
+  profile->push_back(stage.pool->program()->profile(session.step_milliseconds()));
 }
 
 Tensor Executor::find(const std::string& name, const Environment& environment) {
@@ -145,7 +144,7 @@ Executor& Executor::body_executor(const onnx::GraphProto& body) {
   return *executor;
 }
 
-void Executor::run_host_node(size_t index, Environment& environment, std::string* explanation) {
+void Executor::run_host_node(size_t index, Environment& environment, std::vector<ProgramProfile>* profile) {
   const onnx::NodeProto& node = plan_.graph.node[index];
   std::vector<Tensor> inputs;
   for (const std::string& name : node.input) inputs.push_back(name.empty() ? Tensor() : find(name, environment));
@@ -155,7 +154,7 @@ void Executor::run_host_node(size_t index, Environment& environment, std::string
     Executor& executor = body_executor(body);
     TW_REQUIRE(body_inputs.size() == executor.plan().inputs.size(), "its body takes ", executor.plan().inputs.size(),
                " inputs, not ", body_inputs.size());
-    return executor.run(body_inputs, outer, explanation);
+    return executor.run(body_inputs, outer, profile);
   };
   const auto begin = std::chrono::steady_clock::now();
   std::vector<Tensor> results;
@@ -170,11 +169,19 @@ void Executor::run_host_node(size_t index, Environment& environment, std::string
                ": its output ", i, " is not supported");
     environment[node.output[i]] = results[i];
   }
-  if (explanation == nullptr) return;
+  if (profile == nullptr) return;
   const std::chrono::duration<double, std::milli> elapsed = std::chrono::steady_clock::now() - begin;
-  char time[32];
-  std::snprintf(time, sizeof time, "  %.3f ms", elapsed.count());
-  *explanation += "executed by itself: " + onnx::describe(node) + time + "\n";
+  StepProfile step;
+  step.op = node.op_type;
+  step.name = node.name;
+  step.kernel = "executed by itself";
+  for (const Tensor& result : results) {
+    if (!result.defined()) continue;
+    step.outputs.push_back("plain " + std::string(name_of(result.dtype())) + " " + result.shape().to_string());
+    step.output_bytes += result.num_bytes();
+  }
+  step.milliseconds = elapsed.count();
+  profile->push_back({onnx::describe(node), 1, 0, 0, {}, {step}});
 }
 
 }  // namespace thalweg

@@ -33,9 +33,10 @@ class Executor {
   ~Executor();
 
   const GraphPlan& plan() const { return plan_; }
-  /// `inputs` in the order of the plan; `outer` must hold what the graph captures. `explanation` (or null) receives
-  /// what was executed and how long each step took.
-  std::vector<Tensor> run(const std::vector<Tensor>& inputs, const Environment& outer, std::string* explanation);
+  /// `inputs` in the order of the plan; `outer` must hold what the graph captures. `profile` (or null) receives
+  /// what was executed, in order, and how long each step took.
+  std::vector<Tensor> run(const std::vector<Tensor>& inputs, const Environment& outer,
+                          std::vector<ProgramProfile>* profile);
 
  private:
   struct Stage;
@@ -43,8 +44,8 @@ class Executor {
 
   std::shared_ptr<Stage> stage_for(StageCache& cache, const Environment& environment, const std::vector<bool>& done);
   std::shared_ptr<Stage> compile(const Environment& environment, const std::vector<bool>& done);
-  void run_program(const Stage& stage, Environment& environment, std::string* explanation);
-  void run_host_node(size_t index, Environment& environment, std::string* explanation);
+  void run_program(const Stage& stage, Environment& environment, std::vector<ProgramProfile>* profile);
+  void run_host_node(size_t index, Environment& environment, std::vector<ProgramProfile>* profile);
   Tensor find(const std::string& name, const Environment& environment);
   Executor& body_executor(const onnx::GraphProto& body);
 

@@ -23,6 +23,31 @@ ValueDescription describe_value(const onnx::ValueInfoProto& info) {
   return description;
 }
 
+void count_nodes(const onnx::GraphProto& graph, ModelSummary& summary) {
+  for (const onnx::NodeProto& node : graph.node) {
+    ++summary.nodes;
+    ++summary.operators[node.domain.empty() ? node.op_type : node.domain + "." + node.op_type];
+    for (const onnx::AttributeProto& attribute : node.attribute) {
+      if (attribute.g != nullptr) count_nodes(*attribute.g, summary);
+    }
+  }
+}
+
+ModelSummary summarize(const onnx::ModelFile& model, const Variables& weights) {
+  ModelSummary summary;
+  summary.name = model.proto.graph.name;
+  summary.opset = model.opset("");
+  summary.producer = model.proto.producer_name;
+  if (!model.proto.producer_version.empty()) summary.producer += " " + model.proto.producer_version;
+  count_nodes(model.proto.graph, summary);
+  for (size_t i = 0; i < weights.size(); ++i) {
+    const int64_t elements = weights.type(i).shape.num_elements();
+    summary.parameters += elements;
+    summary.weight_bytes += static_cast<size_t>(elements) * size_of(weights.type(i).dtype);
+  }
+  return summary;
+}
+
 /// All initialisers that are weights, in one place for all programs.
 std::shared_ptr<Variables> load_weights(const onnx::ModelFile& model) {
   Graph holder("weights");
@@ -62,6 +87,8 @@ struct InferenceModel::Impl {
     for (const onnx::ValueInfoProto& info : context.model->proto.graph.output) outputs.push_back(describe_value(info));
     for (const auto& [key, value] : context.model->proto.metadata_props) metadata[key] = value;
     context.precision = options.precision.value_or(declared_precision());
+    summary = summarize(*context.model, *context.variables);
+    summary.precision = context.precision;
   }
 
   Precision declared_precision() const {
@@ -74,17 +101,18 @@ struct InferenceModel::Impl {
     }
   }
 
-  std::vector<Tensor> run(const std::vector<Tensor>& given, std::string* explanation) const {
+  std::vector<Tensor> run(const std::vector<Tensor>& given, std::vector<ProgramProfile>* profile) const {
     TW_REQUIRE(given.size() == inputs.size(), context.model->name, ": the model takes ", inputs.size(), " inputs, got ",
                given.size());
     for (size_t i = 0; i < given.size(); ++i) require_fits(context.model->name, inputs[i], given[i]);
-    return executor->run(given, {}, explanation);
+    return executor->run(given, {}, profile);
   }
 
   ExecutionContext context;
   std::unique_ptr<Executor> executor;
   std::vector<ValueDescription> inputs, outputs;
   std::map<std::string, std::string> metadata;
+  ModelSummary summary;
 };
 
 InferenceModel::InferenceModel(std::unique_ptr<Impl> impl) : impl_(std::move(impl)) {}
@@ -106,16 +134,23 @@ InferenceModel InferenceModel::load_bytes(std::string bytes, const InferenceOpti
 
 const std::vector<ValueDescription>& InferenceModel::inputs() const { return impl_->inputs; }
 const std::vector<ValueDescription>& InferenceModel::outputs() const { return impl_->outputs; }
+const ModelSummary& InferenceModel::summary() const { return impl_->summary; }
 const std::map<std::string, std::string>& InferenceModel::metadata() const { return impl_->metadata; }
 
 std::vector<Tensor> InferenceModel::run(const std::vector<Tensor>& inputs) const { return impl_->run(inputs, nullptr); }
 
 void InferenceModel::save(const std::string& path) const { onnx::write_model(*impl_->context.model, path); }
 
+std::vector<ProgramProfile> InferenceModel::profile(const std::vector<Tensor>& inputs) const {
+  std::vector<ProgramProfile> parts;
+  impl_->run(inputs, &parts);
+  return parts;
+}
+
 std::string InferenceModel::explain(const std::vector<Tensor>& inputs) const {
-  std::string explanation;
-  impl_->run(inputs, &explanation);
-  return explanation;
+  std::string text;
+  for (const ProgramProfile& part : profile(inputs)) text += to_string(part);
+  return text;
 }
 
 }  // namespace thalweg

@@ -1,11 +1,11 @@
 // Copyright The Thalweg Authors. SPDX-License-Identifier: Apache-2.0
 #include "runtime/program.h"
 
-#include "base/text.h"
 #include "base/threads.h"
 #include "runtime/lowering.h"
 
 namespace thalweg {
+
 std::shared_ptr<Program> Program::compile(std::unique_ptr<Graph> graph, std::shared_ptr<Variables> variables,
                                           const CompileOptions& options) {
   std::shared_ptr<Program> program(new Program());
@@ -42,39 +42,6 @@ void Program::prepare() {
     step.kernel->run({in, out, address(step.scratch), state.get(), options_.threads, 0});
   }
   prepared_version_ = variables_->version();
-}
-
-namespace {
-
-void explain_steps(std::ostream& out, const std::vector<Step>& steps, std::span<const double> milliseconds) {
-  for (size_t i = 0; i < steps.size(); ++i) {
-    const Step& step = steps[i];
-    out << "  " << (step.node != nullptr ? step.node->op_name() : "-") << ' ' << step.label << ": "
-        << step.kernel->name;
-    for (const Layout& layout : step.kernel->outputs) out << " -> " << layout.to_string() << ' ' << layout.shape();
-    if (step.kernel->alias_of_input >= 0) out << " (view)";
-    if (i < milliseconds.size()) {
-      char text[32];
-      std::snprintf(text, sizeof text, "  %.3f ms", milliseconds[i]);
-      out << text;
-    }
-    out << '\n';
-    for (const std::string& reason : step.declined) out << "      declined " << reason << '\n';
-  }
-}
-
-}  // namespace
-
-std::string Program::explain(std::span<const double> milliseconds) const {
-  std::ostringstream out;
-  out << "program of " << graph_->name() << ": " << steps_.size() << " steps, " << prologue_.size()
-      << " run once, threads " << options_.threads << ", arena " << human_bytes(static_cast<double>(arena_bytes_))
-      << ", derived weights " << human_bytes(static_cast<double>(persistent_bytes_)) << '\n';
-  if (!prologue_.empty()) out << "once:\n";
-  explain_steps(out, prologue_, {});
-  out << "each run:\n";
-  explain_steps(out, steps_, milliseconds);
-  return out.str();
 }
 
 }  // namespace thalweg

@@ -11,6 +11,7 @@
 #include "runtime/kernel.h"
 #include "runtime/variables.h"
 #include "thalweg/passes.h"
+#include "thalweg/profile.h"
 
 namespace thalweg {
 
@@ -91,7 +92,9 @@ class Program {
   /// Runs the prologue if the variables changed since it last ran. Thread-safe among sessions.
   void prepare();
 
-  /// A line per step: kernel, layouts, bytes, time if `milliseconds` (per step) is given, and why others declined.
+  /// With times if `milliseconds` (per step) is given.
+  ProgramProfile profile(std::span<const double> milliseconds = {}) const;
+  /// The profile as text.
   std::string explain(std::span<const double> milliseconds = {}) const;
 
  private:

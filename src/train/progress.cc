@@ -1,16 +1,12 @@
 // Copyright The Thalweg Authors. SPDX-License-Identifier: Apache-2.0
 #include "train/progress.h"
 
-#include <sys/ioctl.h>
 #include <unistd.h>
 
-#include <cmath>
+#include <algorithm>
 
 namespace thalweg {
 namespace {
-
-constexpr auto kLiveInterval = std::chrono::milliseconds(100);
-constexpr auto kLineInterval = std::chrono::seconds(5);
 
 std::string format(const char* pattern, double value) {
   char text[64];
@@ -20,12 +16,6 @@ std::string format(const char* pattern, double value) {
 
 std::string out_of(int64_t done, int64_t all) {
   return all > 0 ? std::to_string(done) + "/" + std::to_string(all) : std::to_string(done);
-}
-
-size_t terminal_width(std::FILE* out) {
-  constexpr size_t kUsual = 80;
-  winsize size{};
-  return ::ioctl(::fileno(out), TIOCGWINSZ, &size) == 0 && size.ws_col > 0 ? size.ws_col : kUsual;
 }
 
 /// The rest of the run if its length is known, otherwise of the epoch; by the pace of the epoch so far.
@@ -39,18 +29,6 @@ double seconds_left(const TrainState& state) {
 
 }  // namespace
 
-std::string clock_text(double seconds) {
-  const auto total = static_cast<int64_t>(std::llround(std::max(seconds, 0.0)));
-  char text[32];
-  if (total >= 3600) {
-    std::snprintf(text, sizeof text, "%lld:%02d:%02d", static_cast<long long>(total / 3600),
-                  static_cast<int>(total / 60 % 60), static_cast<int>(total % 60));
-  } else {
-    std::snprintf(text, sizeof text, "%d:%02d", static_cast<int>(total / 60), static_cast<int>(total % 60));
-  }
-  return text;
-}
-
 std::string progress_text(const TrainState& state) {
   return "epoch " + out_of(state.progress.epoch + 1, state.epochs) + "  step " +
          out_of(state.batch, state.batches_per_epoch) + "  loss " + format("%.4f", state.epoch_loss) + "  " +
@@ -58,33 +36,11 @@ std::string progress_text(const TrainState& state) {
          format("%.0f%%", 100 * state.data_wait_share) + "  ETA " + clock_text(seconds_left(state));
 }
 
-ProgressPrinter::ProgressPrinter(std::FILE* out, bool terminal)
-    : out_(out), terminal_(terminal), next_(terminal ? Clock::time_point() : Clock::now() + kLineInterval) {}
-
-void ProgressPrinter::live(const std::string& text) {
-  const std::string shown = text.substr(0, terminal_width(out_) - 1);
-  const std::string blank(live_width_ > shown.size() ? live_width_ - shown.size() : 0, ' ');
-  std::fprintf(out_, "\r%s%s", shown.c_str(), blank.c_str());
-  std::fflush(out_);
-  live_width_ = shown.size();
-}
-
-void ProgressPrinter::line(const std::string& text) {
-  const std::string blank(live_width_ > text.size() ? live_width_ - text.size() : 0, ' ');
-  std::fprintf(out_, "%s%s%s\n", live_width_ > 0 ? "\r" : "", text.c_str(), blank.c_str());
-  std::fflush(out_);
-  live_width_ = 0;
-}
+ProgressPrinter::ProgressPrinter(std::FILE* out, bool terminal) : status_(out, terminal) {}
 
 void ProgressPrinter::on_step(const TrainState& state) {
   // The line of the epoch follows and says it all.
-  if (state.progress.epoch_ended || Clock::now() < next_) return;
-  if (terminal_) {
-    live(progress_text(state));
-  } else {
-    line(progress_text(state));
-  }
-  next_ = Clock::now() + (terminal_ ? Clock::duration(kLiveInterval) : Clock::duration(kLineInterval));
+  if (!state.progress.epoch_ended && status_.due()) status_.update(progress_text(state));
 }
 
 void ProgressPrinter::on_epoch(const TrainState& state) {
@@ -93,18 +49,18 @@ void ProgressPrinter::on_epoch(const TrainState& state) {
   for (const auto& [name, value] : state.validation) text += "  validation " + name + " " + format("%.4f", value);
   text += "  lr " + format("%.3g", state.learning_rate) + "  " + format("%.0f samples/s", state.samples_per_second) +
           "  data wait " + format("%.0f%%", 100 * state.data_wait_share) + "  " + clock_text(state.epoch_seconds);
-  line(text);
+  status_.line(text);
 }
 
 void ProgressPrinter::on_checkpoint(const TrainState& /*state*/, const std::string& path) {
-  line("checkpoint " + path);
+  status_.line("checkpoint " + path);
 }
 
 void ProgressPrinter::on_end(const TrainState& state) {
-  if (live_width_ > 0) line(progress_text(state));
+  if (status_.is_live()) status_.line(progress_text(state));
 }
 
-void ProgressPrinter::on_message(const std::string& text) { line(text); }
+void ProgressPrinter::on_message(const std::string& text) { status_.line(text); }
 
 std::shared_ptr<Callback> make_progress_printer(ShowProgress show) {
   if (show == ShowProgress::kNone) return nullptr;

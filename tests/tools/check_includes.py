@@ -42,6 +42,7 @@ PUBLIC_HEADER = {
     "warning": "base",
     "losses": "nn",
     "zoo": "nn",
+    "profile": "runtime",
     "program": "runtime",
     "schedules": "optim",
     "triggers": "optim",

@@ -89,4 +89,7 @@ struct TableSchema {
 };
 TableSchema inspect_table(const std::string& uri, TableFormat format = TableFormat::kAuto);
 
+/// Of the Arrow library that reads the files, such as "26.0.1".
+std::string arrow_version();
+
 }  // namespace thalweg::data

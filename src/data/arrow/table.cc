@@ -2,6 +2,7 @@
 #include "thalweg/data/table.h"
 
 #include <arrow/compute/expression.h>
+#include <arrow/config.h>
 #include <arrow/dataset/scanner.h>
 #include <arrow/memory_pool.h>
 #include <arrow/table.h>
@@ -226,5 +227,7 @@ TableSchema inspect_table(const std::string& uri, TableFormat format) {
   }
   return result;
 }
+
+std::string arrow_version() { return arrow::GetBuildInfo().version_string; }
 
 }  // namespace thalweg::data

@@ -1,0 +1,46 @@
+// Copyright The Thalweg Authors. SPDX-License-Identifier: Apache-2.0
+#include "cli/program.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+namespace thalweg::testing {
+namespace {
+
+using ::testing::HasSubstr;
+
+TEST(Program, HelpListsTheCommands) {
+  const ProcessResult run = run_program({"--help"});
+  EXPECT_EQ(run.exit_code, 0);
+  for (const char* command : {"bench", "doctor", "explain"}) EXPECT_THAT(run.out, HasSubstr(command));
+  EXPECT_THAT(run.out, HasSubstr("Exit codes"));
+}
+
+TEST(Program, EachCommandHelpsWithAnExample) {
+  for (const char* command : {"bench", "doctor", "explain"}) {
+    const ProcessResult run = run_program({command, "--help"});
+    EXPECT_EQ(run.exit_code, 0) << command;
+    EXPECT_THAT(run.out, HasSubstr(std::string("Example:\n  thalweg ") + command));
+    EXPECT_THAT(run.out, HasSubstr("--json"));
+    EXPECT_THAT(run.out, HasSubstr("Exit codes: 0"));
+  }
+}
+
+TEST(Program, WrongUsageIsOneLineAndTwo) {
+  const std::vector<std::pair<std::vector<std::string>, std::string>> cases = {
+      {{}, "which command?"},
+      {{"benhc"}, "near: bench"},
+      {{"doctor", "--no-such-option"}, "doctor: The following argument was not expected: --no-such-option"},
+      {{"explain"}, "explain: MODEL is required"},
+  };
+  for (const auto& [arguments, text] : cases) {
+    const ProcessResult run = run_program(arguments);
+    EXPECT_EQ(run.exit_code, 2);
+    EXPECT_THAT(run.error, HasSubstr(text));
+    EXPECT_EQ(std::count(run.error.begin(), run.error.end(), '\n'), 1) << run.error;
+    EXPECT_EQ(run.out, "");
+  }
+}
+
+}  // namespace
+}  // namespace thalweg::testing
