@@ -57,10 +57,17 @@ json all_cases() {
                                               {"classes", 20},
                                               {"dropout", 0.0}},
                                              text(16, 128, 10000, 20), 0.00003, "adam");
+  const json no_dropout = {{"classes", 1000}, {"dropout", 0.0}};
   for (const int64_t batch : {1, 16}) {
-    const std::string end = "_b" + std::to_string(batch) + "_f32";
-    cases["infer_vgg16" + end] = make_case("vgg16", {{"classes", 1000}, {"dropout", 0.0}}, image(batch, 1000), 0);
-    cases["infer_resnet50" + end] = make_case("resnet50", plain, image(batch, 1000), 0);
+    for (const std::string precision : {"f32", "bf16", "int8"}) {
+      const std::string end = "_b" + std::to_string(batch) + "_" + precision;
+      cases["infer_vgg16" + end] = make_case("vgg16", no_dropout, image(batch, 1000), 0);
+      cases["infer_resnet50" + end] = make_case("resnet50", plain, image(batch, 1000), 0);
+      cases["infer_mobilenet_v2" + end] = make_case("mobilenet_v2", no_dropout, image(batch, 1000), 0);
+      for (const char* model : {"infer_vgg16", "infer_resnet50", "infer_mobilenet_v2"}) {
+        if (precision != "f32") cases[model + end][precision] = true;
+      }
+    }
   }
   return cases;
 }

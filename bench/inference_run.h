@@ -1,10 +1,10 @@
 // Copyright The Thalweg Authors. SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <cmath>
 #include <memory>
 
 #include "bench/case_model.h"
+#include "bench/cross_entropy.h"
 #include "runtime/program.h"
 #include "thalweg/passes.h"
 #include "thalweg/zoo.h"
@@ -22,7 +22,7 @@ class InferenceRun {
     inputs_.pop_back();
     auto fixed = graph->specialize({inputs_[0].type()});
     for (Value* parameter : graph->parameters()) parameter->take_data();  // so that memory holds it once
-    prepare_for_inference(*fixed);
+    prepare_for_inference(*fixed, usable_precision(spec.value("bf16", false) ? Precision::kBF16 : Precision::kF32));
     auto variables = std::make_shared<Variables>(*fixed);
     CompileOptions compile;
     compile.threads = threads;
@@ -32,19 +32,7 @@ class InferenceRun {
   void step() { outputs_ = session_->run(inputs_); }
 
   /// The mean cross entropy of the last outputs with the case's labels.
-  double loss() const {
-    const Tensor& scores = outputs_.at(0);
-    const int64_t rows = scores.shape()[0], classes = scores.shape()[1];
-    double sum = 0;
-    for (int64_t row = 0; row < rows; ++row) {
-      const float* x = scores.data<float>() + row * classes;
-      const double highest = *std::max_element(x, x + classes);
-      double total = 0;
-      for (int64_t c = 0; c < classes; ++c) total += std::exp(x[c] - highest);
-      sum += std::log(total) + highest - x[labels_.data<int64_t>()[row]];
-    }
-    return sum / static_cast<double>(rows);
-  }
+  double loss() const { return mean_cross_entropy(outputs_.at(0), labels_); }
 
   Session& session() { return *session_; }
 

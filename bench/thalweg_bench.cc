@@ -2,7 +2,8 @@
 // Benchmark worker: trains one case, runs it forward, or reads data. bench/run.py drives it and PyTorch's worker alike;
 // bench/README.md describes the lines that go to and fro.
 //   thalweg_bench --case NAME [--threads N] [--steps-warmup N] [--explain]
-// --explain runs a few steps and prints every step of the program with its kernel and time instead.
+// --explain runs a few steps and prints every step of the program with its kernel and time instead; --write-int8 FILE
+// only quantises the case's model.
 #include <algorithm>
 #include <chrono>
 #include <fstream>
@@ -13,6 +14,7 @@
 #include "bench/cases.h"
 #include "bench/data_run.h"
 #include "bench/inference_run.h"
+#include "bench/int8_run.h"
 #include "bench/training_run.h"
 
 namespace thalweg::bench {
@@ -25,6 +27,7 @@ struct Arguments {
   int threads = 2;
   int warmup = 0;
   bool explain = false;
+  std::string write_int8;
 };
 
 int whole_number(const std::string& option, const std::string& text) {
@@ -49,8 +52,10 @@ Arguments parse(int argc, char** argv) {
       result.threads = whole_number(option, value);
     } else if (option == "--steps-warmup") {
       result.warmup = whole_number(option, value);
+    } else if (option == "--write-int8") {
+      result.write_int8 = value;
     } else {
-      raise("unknown option ", option, "; known: --case, --threads, --steps-warmup, --explain");
+      raise("unknown option ", option, "; known: --case, --threads, --steps-warmup, --explain, --write-int8");
     }
   }
   TW_REQUIRE(result.threads >= 1, "--threads must be at least 1");
@@ -71,6 +76,7 @@ struct Run {
   std::function<void()> step;    ///< timed
   std::function<double()> loss;  ///< of the last step
   Session* session = nullptr;    ///< where a program runs
+  std::function<std::string()> explanation = nullptr;
 };
 
 json run_steps(Run& run, int steps) {
@@ -131,6 +137,11 @@ void serve(Run& run) {
 
 void work(const Arguments& arguments, Run run) {
   if (arguments.explain) {
+    if (run.explanation != nullptr) {
+      run_steps(run, 2);
+      std::cout << run.explanation() << "peak " << peak_mb() << " MiB\n";
+      return;
+    }
     TW_REQUIRE(run.session != nullptr, arguments.name, " runs no program that could be explained");
     explain(run);
     return;
@@ -148,6 +159,15 @@ void work(const Arguments& arguments) {
     return;
   }
   const json spec = find_case(arguments.name);
+  if (!arguments.write_int8.empty()) {
+    write_int8_model(spec, arguments.write_int8, arguments.threads);
+    return;
+  }
+  if (spec.value("int8", false)) {
+    Int8Run run(arguments.name, spec, arguments.threads);
+    work(arguments, {[&] { run.step(); }, [&] { return run.loss(); }, nullptr, [&] { return run.explain(); }});
+    return;
+  }
   if (arguments.name.starts_with("infer_")) {
     InferenceRun run(spec, arguments.threads);
     work(arguments, {[&] { run.step(); }, [&] { return run.loss(); }, &run.session()});

@@ -32,10 +32,24 @@ def case(model, config, inputs, lr, target, optimizer="sgd", loss="cross_entropy
                 bf16=bf16, configs=configs, check_steps=check_steps, tolerance=tolerance)
 
 
-def inference(model, config, batch, target):
-    """A forward pass in evaluation mode, against the fastest of ONNX Runtime and OpenVINO."""
-    return dict(worker="infer_peer.py", model=model, config=config, inputs=image(batch, config["classes"]), target=target,
-                loss="cross_entropy", configs=INFER_CONFIGS, check_steps=2, tolerance=1e-4)
+INFER_TOLERANCE = {"f32": 1e-4, "bf16": 3e-3, "int8": 2e-2}
+# Model -> its arguments, and the ratio to reach by batch and precision.
+INFERENCE = {
+    "vgg16": ({"classes": 1000, "dropout": 0.0}, {(1, "f32"): 2.2, (16, "f32"): 2.2}),
+    "resnet50": ({"classes": 1000}, {(1, "f32"): 1.1, (16, "f32"): 1.2}),
+    "mobilenet_v2": ({"classes": 1000, "dropout": 0.0}, {}),
+}
+INFER_TARGET = {"f32": 1.0, "bf16": 1.0, "int8": 0.95}
+
+
+def inference(model, batch, precision):
+    """A forward pass in evaluation mode, against the fastest of ONNX Runtime and OpenVINO in that precision. ONNX Runtime has
+    no bf16."""
+    config, targets = INFERENCE[model]
+    return dict(worker="infer_peer.py", model=model, config=config, inputs=image(batch, config["classes"]),
+                target=targets.get((batch, precision), INFER_TARGET[precision]), loss="cross_entropy", precision=precision,
+                configs=INFER_CONFIGS[1:] if precision == "bf16" else INFER_CONFIGS, check_steps=2,
+                tolerance=INFER_TOLERANCE[precision])
 
 
 CASES = {
@@ -62,8 +76,7 @@ CASES = {
         "transformer",
         {"vocab": 10000, "dim": 256, "heads": 8, "ffn": 1024, "layers": 4, "time": 128, "classes": 20, "dropout": 0.0},
         text(16, 128, 10000, 20), 0.00003, 1.2, optimizer="adam", configs=OTHER_CONFIGS),
-    "infer_vgg16_b1_f32": inference("vgg16", {"classes": 1000, "dropout": 0.0}, 1, 2.2),
-    "infer_vgg16_b16_f32": inference("vgg16", {"classes": 1000, "dropout": 0.0}, 16, 2.2),
-    "infer_resnet50_b1_f32": inference("resnet50", {"classes": 1000}, 1, 1.1),
-    "infer_resnet50_b16_f32": inference("resnet50", {"classes": 1000}, 16, 1.2),
+} | {
+    f"infer_{model}_b{batch}_{precision}": inference(model, batch, precision)
+    for model in INFERENCE for batch in (1, 16) for precision in INFER_TOLERANCE
 }

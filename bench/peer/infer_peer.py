@@ -19,6 +19,7 @@ import worker  # noqa: E402
 from cases import CASES, INFER_CONFIGS  # noqa: E402
 
 EXPORT_SECONDS = 600
+CALIBRATION_BATCHES = 4
 
 
 def export(case_name, folder):
@@ -35,8 +36,45 @@ def export(case_name, folder):
     inputs, target = make_golden.tensors(case, 0)
     torch.onnx.export(model, tuple(inputs), os.path.join(folder, "model.onnx"), input_names=["input"],
                       output_names=["output"], opset_version=17, dynamo=False)
+    for k in range(CALIBRATION_BATCHES if case["precision"] == "int8" else 0):
+        numpy.save(os.path.join(folder, f"calibration_{k}.npy"), make_golden.tensors(case, k)[0][0].numpy())
     numpy.save(os.path.join(folder, "input.npy"), inputs[0].numpy())
     numpy.save(os.path.join(folder, "label.npy"), target.numpy())
+
+
+def calibration(folder):
+    import numpy
+
+    return [numpy.load(os.path.join(folder, f"calibration_{k}.npy")) for k in range(CALIBRATION_BATCHES)]
+
+
+def quantize_for_onnxruntime(folder):
+    """ONNX Runtime's own quantisation, as it advises for x86 with VNNI: QDQ, u8 by i8, weights by channel."""
+    from onnxruntime.quantization import CalibrationDataReader, QuantFormat, QuantType, quantize_static
+    from onnxruntime.quantization.shape_inference import quant_pre_process
+
+    class Reader(CalibrationDataReader):
+        def __init__(self):
+            self.batches = iter([{"input": batch} for batch in calibration(folder)])
+
+        def get_next(self):
+            return next(self.batches, None)
+
+    prepared, path = os.path.join(folder, "prepared.onnx"), os.path.join(folder, "int8.onnx")
+    quant_pre_process(os.path.join(folder, "model.onnx"), prepared)
+    quantize_static(prepared, path, Reader(), quant_format=QuantFormat.QDQ, per_channel=True,
+                    activation_type=QuantType.QUInt8, weight_type=QuantType.QInt8)
+
+
+def quantize_for_openvino(folder):
+    """Intel's quantisation for OpenVINO."""
+    import nncf
+    import openvino
+
+    model = openvino.Core().read_model(os.path.join(folder, "model.onnx"))
+    batches = calibration(folder)
+    quantized = nncf.quantize(model, nncf.Dataset(batches), subset_size=len(batches))
+    openvino.save_model(quantized, os.path.join(folder, "int8.xml"), compress_to_fp16=False)
 
 
 class Runner:
@@ -47,12 +85,16 @@ class Runner:
 
         self.numpy = numpy
         with tempfile.TemporaryDirectory() as folder:
-            subprocess.run([sys.executable, __file__, "--export-to", folder, "--case", options.case], check=True,
-                           timeout=EXPORT_SECONDS, stdout=sys.stderr)
+            subprocess.run([sys.executable, __file__, "--export-to", folder, "--case", options.case, "--config", options.config],
+                           check=True, timeout=EXPORT_SECONDS, stdout=sys.stderr)
             self.input = numpy.load(os.path.join(folder, "input.npy"))
             self.label = numpy.load(os.path.join(folder, "label.npy"))
             start = {"onnxruntime": self.start_onnxruntime, "openvino": self.start_openvino}[options.config]
-            start(os.path.join(folder, "model.onnx"), options.threads)
+            self.precision = CASES[options.case]["precision"]
+            name = "model.onnx"
+            if self.precision == "int8":
+                name = "int8.onnx" if options.config == "onnxruntime" else "int8.xml"
+            start(os.path.join(folder, name), options.threads)
 
     def start_onnxruntime(self, path, threads):
         import onnxruntime
@@ -67,7 +109,8 @@ class Runner:
         import openvino
 
         core = openvino.Core()
-        settings = {"PERFORMANCE_HINT": "LATENCY", "INFERENCE_NUM_THREADS": threads, "INFERENCE_PRECISION_HINT": "f32"}
+        settings = {"PERFORMANCE_HINT": "LATENCY", "INFERENCE_NUM_THREADS": threads,
+                    "INFERENCE_PRECISION_HINT": "bf16" if self.precision == "bf16" else "f32"}
         request = core.compile_model(path, "CPU", settings).create_infer_request()
         self.version = f"openvino {openvino.__version__}"
         self.step = lambda: request.infer({0: self.input}, share_inputs=True, share_outputs=True)[0]
@@ -86,6 +129,9 @@ def main():
     options = parser.parse_args()
     if options.export_to:
         export(options.case, options.export_to)
+        if CASES[options.case]["precision"] == "int8":
+            quantize = {"onnxruntime": quantize_for_onnxruntime, "openvino": quantize_for_openvino}[options.config]
+            quantize(options.export_to)
         return 0
     os.environ["OMP_NUM_THREADS"] = str(options.threads)  # read when the libraries load
     return worker.serve(options, Runner)

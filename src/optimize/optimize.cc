@@ -3,13 +3,13 @@
 
 #include <algorithm>
 #include <array>
-#include <chrono>
 #include <optional>
 #include <random>
 
 #include "base/cpu.h"
 #include "base/text.h"
 #include "infer/make_model.h"
+#include "infer/measure.h"
 #include "optimize/int8_search.h"
 #include "optimize/narrow_weights.h"
 #include "optimize/quantize_dynamic.h"
@@ -59,22 +59,12 @@ std::vector<Tensor> random_batch(const InferenceModel& model, const std::vector<
 }
 
 void time_form(const ModelEditor& model, const OptimizeOptions& options, FormReport& report) {
-  using Clock = std::chrono::steady_clock;
   InferenceOptions run;
   run.threads = options.threads;
-  const InferenceModel runner = make_inference_model(model.snapshot(), run);
   const std::vector<Tensor>& batch = options.data.front();
-  runner.run(batch);
-  std::vector<double> times;
-  constexpr size_t kFewest = 3;
-  const auto end = Clock::now() + std::chrono::duration<double>(options.seconds);
-  while (times.size() < kFewest || Clock::now() < end) {
-    const auto begin = Clock::now();
-    runner.run(batch);
-    times.push_back(std::chrono::duration<double, std::milli>(Clock::now() - begin).count());
-  }
-  std::nth_element(times.begin(), times.begin() + static_cast<std::ptrdiff_t>(times.size() / 2), times.end());
-  report.milliseconds = times[times.size() / 2];
+  const Measurement measured =
+      measure(make_inference_model(model.snapshot(), run), batch, {.streams = 1, .seconds = options.seconds});
+  report.milliseconds = measured.latency.p50;
   const bool has_batch = !batch.empty() && batch[0].shape().rank() > 0;
   report.samples_per_second = static_cast<double>(has_batch ? batch[0].shape()[0] : 1) * 1000.0 / report.milliseconds;
 }

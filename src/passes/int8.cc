@@ -234,6 +234,40 @@ void cancel(Graph& graph, const Node& quantize) {
   graph.replace(quantize.output(), x->integers);
 }
 
+/// The factors of a product of two.
+std::pair<Value*, Value*> factors(const Node& product) { return {product.input(0), product.input(1)}; }
+
+bool is_made_by(const Value* value, const char* op) {
+  return value->producer() != nullptr && value->producer()->op_name() == op;
+}
+
+/// cast(matmul_integer(q, w)) * (scale of q * scales of w) for q and its scale from one dynamic_quantize.
+void multiply_dynamically(Graph& graph, Node* product) {
+  auto [sums, scale] = factors(*product);
+  if (!is_made_by(sums, "cast")) std::swap(sums, scale);
+  if (!is_made_by(sums, "cast") || !is_made_by(scale, "mul") || sums->dtype() != DType::kF32) return;
+  const Value* integers = sums->producer()->input(0);
+  if (!is_made_by(integers, "matmul_integer")) return;
+  const Node& matmul = *integers->producer();
+  if (!is_made_by(matmul.input(0), "dynamic_quantize") || matmul.input(2) == nullptr) return;
+  const Node& quantize = *matmul.input(0)->producer();
+  auto [own, scales] = factors(*scale->producer());
+  if (own != quantize.output(1)) std::swap(own, scales);
+  const int64_t channels = matmul.input(1)->shape()[1];
+  const bool fits = scales->shape().rank() == 0 || scales->shape() == Shape{channels};
+  if (own != quantize.output(1) || matmul.input(2) != quantize.output(2) || !fits) return;
+  const Node* sum = only_consumer(graph, product->output());
+  Value* bias = nullptr;
+  if (sum != nullptr && sum->op_name() == "add") {
+    bias = sum->input(0) == product->output() ? sum->input(1) : sum->input(0);
+    if (bias->type() != TensorType{DType::kF32, {channels}}) bias = nullptr;
+  }
+  rewrite_at(graph, bias != nullptr ? *sum : *product, [&] {
+    Value* vector = scales->shape().rank() == 0 ? ops::expand(scales, {channels}) : scales;
+    return ops::dynamic_linear(quantize.input(0), matmul.input(1), vector, bias, matmul.name());
+  });
+}
+
 }  // namespace
 
 void use_int8(Graph& graph) {
@@ -244,6 +278,7 @@ void use_int8(Graph& graph) {
   for (Node* node : list_nodes(graph)) {
     if (node->op_name() == "conv") multiply_conv(graph, node);
     if (node->op_name() == "linear" || node->op_name() == "matmul") multiply_matrix(graph, node);
+    if (node->op_name() == "mul") multiply_dynamically(graph, node);
   }
   graph.remove_dead_nodes();
   for (Node* node : list_nodes(graph)) {

@@ -150,6 +150,30 @@ TEST(QuantizedLinear, FastPathMatchesReference) {
   }
 }
 
+TEST(DynamicLinear, FastPathMatchesReference) {
+  for (const Shape& x : {Shape{1, 33}, Shape{5, 64}, Shape{2, 300, 96}, Shape{0, 7}}) {
+    const int64_t inputs = x[-1];
+    for (const bool has_bias : {false, true}) {
+      const BuildOp build = [&](const std::vector<Value*>& v) {
+        return std::vector<Value*>{ops::dynamic_linear(v[0], v[1], v[2], has_bias ? v[3] : nullptr)};
+      };
+      const std::vector<Operand> operands{floats(x, -1, 3), bytes({inputs, 19}, DType::kI8), floats({19}, 0.001, 0.003),
+                                          floats({19}, -2, 2)};
+      // A quotient that is rounded to the other side of a half changes one term of the sum.
+      check_fast_path(operands, build, x[0] == 0 ? "" : "onednn", 5e-3, false);
+    }
+  }
+}
+
+TEST(DynamicLinear, TakesZeros) {
+  Graph graph;
+  Value* x = graph.input("x", {DType::kF32, {2, 4}});
+  Value* w = graph.constant(random_tensor(DType::kI8, {4, 3}, 1, -127, 127));
+  graph.mark_output(ops::dynamic_linear(x, w, graph.constant(Tensor::full<float>({3}, 0.1f))));
+  const Tensor y = run_graph(graph, {Tensor::zeros(DType::kF32, {2, 4})})[0];
+  for (int64_t i = 0; i < y.num_elements(); ++i) EXPECT_EQ(y.data<float>()[i], 0.0f);
+}
+
 TEST(QuantizedAdd, FastPathMatchesReference) {
   for (const DType a : {DType::kU8, DType::kI8}) {
     for (const DType b : {DType::kU8, DType::kI8}) {

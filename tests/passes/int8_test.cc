@@ -97,6 +97,20 @@ TEST(UseInt8, PoolsAndMovesIntegers) {
   EXPECT_EQ(count(graph, "quantized_linear"), 1);
 }
 
+TEST(UseInt8, MultipliesWithTheRangeOfEachRun) {
+  Graph graph;
+  const Quantizer q{graph};
+  Value* x = graph.input("x", {DType::kF32, {5, 40}});
+  const std::vector<Value*> quantised = ops::dynamic_quantize(x);
+  Value* w = graph.constant(random_tensor(DType::kI8, {40, 24}, 1, -127, 127));
+  Value* sums = ops::cast(ops::matmul_integer(quantised[0], w, quantised[2]), DType::kF32);
+  Value* scales = graph.constant(random_tensor(DType::kF32, {24}, 2, 0.002, 0.006));
+  graph.mark_output(ops::add(ops::mul(sums, ops::mul(quantised[1], scales)), q.bias(24, 3)));
+  expect_same(graph, {random_tensor(DType::kF32, {5, 40}, 9)}, 5e-3);
+  EXPECT_EQ(count(graph, "dynamic_linear"), 1);
+  EXPECT_EQ(graph.nodes().size(), 1U) << graph.to_string();
+}
+
 TEST(UseInt8, LeavesWhatItCannotMultiply) {
   Graph graph;
   const Quantizer q{graph};

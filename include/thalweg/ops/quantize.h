@@ -37,6 +37,13 @@ Value* quantized_conv(Value* x, Value* weight, Value* scales, Value* bias, Value
 Value* quantized_linear(Value* x, Value* weight, Value* scales, Value* bias, const QuantizedResult& result,
                         const std::string& name = "");
 
+/// x as u8, its scale and its zero: the range that x has in this run, widened to hold 0, in 255 steps.
+std::vector<Value*> dynamic_quantize(Value* x, const std::string& name = "");
+/// Exact sums in i32 of a (u8) [..., I], less a_zero (u8, null: 0), by b (i8) [I, O].
+Value* matmul_integer(Value* a, Value* b, Value* a_zero = nullptr, const std::string& name = "");
+/// x (f32) [..., I] quantised as dynamic_quantize does, by weight (i8) [I, O] with scales [O], plus bias [O] (null: 0).
+Value* dynamic_linear(Value* x, Value* weight, Value* scales, Value* bias = nullptr, const std::string& name = "");
+
 /// round(clip(a * a_factor + b * b_factor + offset, low, high)) cut to the range of `dtype`, for a and b (u8 or i8) of
 /// one shape: the sum of two quantised values.
 struct QuantizedSum {

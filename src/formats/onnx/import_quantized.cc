@@ -119,13 +119,7 @@ Value* dequantize_linear(const NodeContext& context) {
 
 /// The range of the data itself, widened to hold 0, in 255 steps.
 std::vector<Value*> dynamic_quantize_linear(const NodeContext& context) {
-  Value* x = context.input(0);
-  Value* zero = zero_like(x);
-  Value* low = ops::minimum(ops::reduce_min(x), zero);
-  Value* high = ops::maximum(ops::reduce_max(x), zero);
-  Value* scale = ops::div(ops::sub(high, low), 255.0);
-  Value* zero_point = ops::cast(ops::clip(ops::round(ops::div(ops::neg(low), scale)), 0.0, 255.0), DType::kU8);
-  return {quantize(context, x, scale, zero_point, DType::kU8), scale, zero_point};
+  return ops::dynamic_quantize(context.input(0), context.name());
 }
 
 /// The exact difference to the zero point, which is one for all or, for a matrix or a weight, one for each row, column
@@ -137,7 +131,23 @@ Value* shifted(const NodeContext& context, Value* x, Value* zero, int64_t axis) 
   return ops::sub(x, zero->shape().rank() == 1 ? lined_up(context, zero, x, axis, 0) : zero);
 }
 
+/// True if all elements of the input are known to be 0.
+bool is_zero(const NodeContext& context, size_t index) {
+  if (!context.is_known(index)) return false;
+  const std::vector<int64_t> values = context.content_integers(index);
+  return std::all_of(values.begin(), values.end(), [](int64_t value) { return value == 0; });
+}
+
 Value* matmul_integer(const NodeContext& context) {
+  const Value* left = context.input(0);
+  const Value* right = context.input(1);
+  Value* zero = number_or_vector(context.optional(2));
+  const bool one_zero = zero == nullptr || zero->shape().rank() == 0;
+  const bool plain =
+      right->dtype() == DType::kI8 && right->shape().rank() == 2 && (!context.has(3) || is_zero(context, 3));
+  if (left->dtype() == DType::kU8 && left->shape().rank() >= 2 && one_zero && plain) {
+    return ops::matmul_integer(context.input(0), context.input(1), zero, context.name());
+  }
   Value* a = shifted(context, context.input(0), context.optional(2), -2);
   Value* b = shifted(context, context.input(1), context.optional(3), -1);
   return ops::cast(ops::matmul(a, b, false, false, context.name()), DType::kI32);
@@ -147,9 +157,7 @@ bool is_byte(DType dtype) { return dtype == DType::kU8 || dtype == DType::kI8; }
 
 /// True if inputs `first` (the weight), its scale and its zero are what products of integers can take: i8 around 0.
 bool has_plain_weights(const NodeContext& context, size_t first) {
-  if (context.input(first)->dtype() != DType::kI8 || !context.is_known(first + 2)) return false;
-  const std::vector<int64_t> zeros = context.content_integers(first + 2);
-  return std::all_of(zeros.begin(), zeros.end(), [](int64_t zero) { return zero == 0; });
+  return context.input(first)->dtype() == DType::kI8 && is_zero(context, first + 2);
 }
 
 /// True if input `first` is bytes with one scale and zero.

@@ -1,6 +1,8 @@
 // Copyright The Thalweg Authors. SPDX-License-Identifier: Apache-2.0
 #include "runtime/kernels/simd/quantize.h"
 
+#include "runtime/kernels/simd/vec.h"
+
 // What a loop reads of its call is copied first: bytes that it writes might be part of the call for all the compiler
 // knows, and it would not vectorise.
 namespace thalweg::simd::TW_SIMD_NS {
@@ -63,6 +65,27 @@ void add_with(const QuantizedAddCall& call) {
 
 void quantize(const QuantizeCall& call) {
   call.is_signed ? quantize_to<int8_t>(call, -128.0f, 127.0f) : quantize_to<uint8_t>(call, 0.0f, 255.0f);
+}
+
+void value_range(const ValueRangeCall& call) {
+  Vec lows{}, highs{};
+  int64_t i = 0;
+  for (; i + kLanes <= call.count; i += kLanes) {
+    const Vec x = load<Vec>(call.x + i);
+    lows = x < lows ? x : lows;
+    highs = x > highs ? x : highs;
+  }
+  float low = 0.0f, high = 0.0f;
+  for (int lane = 0; lane < kLanes; ++lane) {
+    low = lows[lane] < low ? lows[lane] : low;
+    high = highs[lane] > high ? highs[lane] : high;
+  }
+  for (; i < call.count; ++i) {
+    low = call.x[i] < low ? call.x[i] : low;
+    high = call.x[i] > high ? call.x[i] : high;
+  }
+  *call.low = low;
+  *call.high = high;
 }
 
 void dequantize(const DequantizeCall& call) {

@@ -19,6 +19,14 @@ struct QuantizeCall {
 /// round(x / scale) + zero, cut to the range; what is not a number becomes 0.
 TW_SIMD_FUNCTION(quantize, (const QuantizeCall& call), (call));
 
+struct ValueRangeCall {
+  const float* x = nullptr;
+  int64_t count = 0;
+  float* low = nullptr;   ///< 0, or the least element if that is less
+  float* high = nullptr;  ///< 0, or the largest element if that is more
+};
+TW_SIMD_FUNCTION(value_range, (const ValueRangeCall& call), (call));
+
 struct DequantizeCall {
   const void* x = nullptr;
   float* y = nullptr;
