@@ -38,6 +38,7 @@ APT_BUILD=(
   libcli11-dev=2.1.2+ds-1
   libjpeg62-turbo-dev=1:2.1.5-2
   libpng-dev=1.6.39-2+deb12u6
+  zlib1g-dev=1:1.2.13.dfsg-1
   libgif-dev=5.2.1-2.5+deb12u1
   libssl-dev=3.0.22-1~deb12u2
   clang-format-14=1:14.0.6-12

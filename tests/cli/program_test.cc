@@ -9,15 +9,17 @@ namespace {
 
 using ::testing::HasSubstr;
 
+constexpr const char* kCommands[] = {"bench", "doctor", "explain", "predict"};
+
 TEST(Program, HelpListsTheCommands) {
   const ProcessResult run = run_program({"--help"});
   EXPECT_EQ(run.exit_code, 0);
-  for (const char* command : {"bench", "doctor", "explain"}) EXPECT_THAT(run.out, HasSubstr(command));
+  for (const char* command : kCommands) EXPECT_THAT(run.out, HasSubstr(command));
   EXPECT_THAT(run.out, HasSubstr("Exit codes"));
 }
 
 TEST(Program, EachCommandHelpsWithAnExample) {
-  for (const char* command : {"bench", "doctor", "explain"}) {
+  for (const char* command : kCommands) {
     const ProcessResult run = run_program({command, "--help"});
     EXPECT_EQ(run.exit_code, 0) << command;
     EXPECT_THAT(run.out, HasSubstr(std::string("Example:\n  thalweg ") + command));

@@ -48,6 +48,7 @@ PUBLIC_HEADER = {
     "triggers": "optim",
     "metrics": "nn",
     "inference": "infer",
+    "npy": "formats",
     "onnx": "formats",
     "safetensors": "formats",
     "tensorboard": "formats",

@@ -1,0 +1,28 @@
+// Copyright The Thalweg Authors. SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "thalweg/data/transforms.h"
+
+namespace thalweg::data {
+
+/// What a model file says about its data, in metadata properties of ONNX, so that training and prediction cannot
+/// differ.
+struct ModelMetadata {
+  /// From an image file to the model's input.
+  std::optional<Pipeline> preprocessing;
+  /// Of each index of the last dimension of the model's first output; empty if it has none.
+  std::vector<std::string> class_names;
+};
+
+/// The properties "thalweg.preprocessing" (Pipeline::to_json) and "thalweg.class_names" (a JSON list), as Model::save
+/// takes them; what is not set is left out.
+std::map<std::string, std::string> to_properties(const ModelMetadata& metadata);
+/// The inverse. Other properties are ignored; an Error names one that cannot be read.
+ModelMetadata metadata_from(const std::map<std::string, std::string>& properties);
+
+}  // namespace thalweg::data

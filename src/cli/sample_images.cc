@@ -1,0 +1,159 @@
+// Copyright The Thalweg Authors. SPDX-License-Identifier: Apache-2.0
+#include "cli/sample_images.h"
+
+#include <charconv>
+#include <filesystem>
+
+#include "base/text.h"
+#include "base/warning.h"
+#include "data/file_bytes.h"
+#include "data/file_list.h"
+
+namespace thalweg::cli {
+namespace {
+
+/// "256" or "256x192"; the second is the first if absent.
+struct Extent {
+  int64_t height = 0, width = 0;
+  bool is_side = false;
+};
+
+Extent parse_extent(const char* option, const std::string& text) {
+  const auto parse = [&](const std::string& part) {
+    int64_t value = 0;
+    const auto [end, failure] = std::from_chars(part.data(), part.data() + part.size(), value);
+    if (failure != std::errc() || end != part.data() + part.size() || value <= 0) {
+      wrong_usage(option, " ", printable(text), " is neither SIDE nor HEIGHTxWIDTH");
+    }
+    return value;
+  };
+  const size_t cross = text.find('x');
+  if (cross == std::string::npos) return {parse(text), parse(text), true};
+  return {parse(text.substr(0, cross)), parse(text.substr(cross + 1)), false};
+}
+
+data::Interpolation interpolation_of(const std::string& name) {
+  if (name == "nearest") return data::Interpolation::kNearest;
+  if (name == "bicubic") return data::Interpolation::kBicubic;
+  return name == "area" ? data::Interpolation::kArea : data::Interpolation::kBilinear;
+}
+
+/// How the model's input takes an image.
+struct ImageInput {
+  data::ImageLayout layout = data::ImageLayout::kNchw;
+  int64_t channels = 3;
+  /// kFree where the model takes any.
+  int64_t height = kFree, width = kFree;
+  DType dtype = DType::kF32;
+};
+
+ImageInput image_input(const SampleOptions& options, const InferenceModel& model) {
+  const ValueDescription& input = model.inputs()[0];
+  if (model.inputs().size() != 1 || (input.shape.has_value() && input.shape->rank() != 4)) {
+    wrong_usage("images are data for a model with one input of four dimensions");
+  }
+  ImageInput result;
+  result.dtype = input.dtype.value_or(DType::kF32);
+  if (result.dtype != DType::kF32 && result.dtype != DType::kU8) {
+    wrong_usage("images become f32 or u8; input ", printable(input.name), " takes ", name_of(result.dtype));
+  }
+  const Shape shape = input.shape.value_or(Shape{kFree, kFree, kFree, kFree});
+  const auto counts_channels = [](int64_t dim) { return dim == 1 || dim == 3; };
+  const bool channels_last = counts_channels(shape[3]) && !counts_channels(shape[1]);
+  const bool nhwc = options.layout.empty() ? channels_last : options.layout == "nhwc";
+  result.layout = nhwc ? data::ImageLayout::kNhwc : data::ImageLayout::kNchw;
+  result.channels = shape[nhwc ? 3 : 1] == 1 ? 1 : 3;
+  result.height = shape[nhwc ? 1 : 2];
+  result.width = shape[nhwc ? 2 : 3];
+  return result;
+}
+
+std::vector<data::Transform> transforms_of(const SampleOptions& options, const ImageInput& input) {
+  const data::Interpolation interpolation = interpolation_of(options.interpolation);
+  std::vector<data::Transform> transforms;
+  if (!options.resize.empty()) {
+    const Extent size = parse_extent("--resize", options.resize);
+    if (size.is_side && !options.crop.empty()) {
+      transforms.push_back(data::ResizeShorter{size.height, 0, interpolation});
+    } else {
+      transforms.push_back(data::Resize{size.height, size.width, interpolation});
+    }
+  }
+  if (!options.crop.empty()) {
+    const Extent size = parse_extent("--crop", options.crop);
+    transforms.push_back(data::CenterCrop{size.height, size.width});
+  }
+  if (!transforms.empty()) return transforms;
+  if (input.height == kFree || input.width == kFree) {
+    wrong_usage("the model takes images of any size: give --resize, --crop or both");
+  }
+  transforms.push_back(data::Resize{input.height, input.width, interpolation});
+  return transforms;
+}
+
+/// One picture as a dataset.
+Tensor read_one(const std::string& path, const data::Pipeline& pipeline, int64_t channels) {
+  std::vector<uint8_t> bytes;
+  data::read_file(path, bytes);
+  data::DecodeOptions decode;
+  decode.color = channels == 1 ? data::ColorMode::kGray : data::ColorMode::kRgb;
+  data::ImageSample sample(bytes, path, decode);
+  const TensorType type = pipeline.output_type(channels);
+  std::vector<int64_t> dims = type.shape.dims();
+  dims.insert(dims.begin(), 1);
+  Tensor batch(type.dtype, Shape(dims));
+  pipeline.run(sample, {}, 0, batch.raw());
+  return batch;
+}
+
+}  // namespace
+
+data::Pipeline image_pipeline(const SampleOptions& options, const InferenceModel& model) {
+  const auto in_file = data::metadata_from(model.metadata()).preprocessing;
+  if (in_file.has_value() && !options.describe_images()) return *in_file;
+  const ImageInput input = image_input(options, model);
+  data::Normalize output;
+  output.layout = input.layout;
+  output.dtype = input.dtype;
+  if (input.channels == 1) {
+    output.mean = {0};
+    output.deviation = {1};
+  }
+  if (!options.mean.empty()) output.mean = options.mean;
+  if (!options.deviation.empty()) output.deviation = options.deviation;
+  const data::Pipeline pipeline(transforms_of(options, input), output);
+  if (!options.describe_images()) {
+    warn_once("the model does not say how images become its input; taken to be " + pipeline.to_json() +
+              " (--resize, --crop, --mean and --std say it)");
+  }
+  return pipeline;
+}
+
+bool is_image_source(const std::string& path) {
+  std::error_code ignored;
+  if (!std::filesystem::is_directory(path, ignored)) return data::has_image_extension(path);
+  const data::Listing listing = data::list_directory(path);
+  if (!listing.folders.empty()) return true;
+  return std::any_of(listing.files.begin(), listing.files.end(),
+                     [](const std::string& name) { return data::has_image_extension(name); });
+}
+
+Samples open_images(const SampleOptions& options, const InferenceModel& model) {
+  const data::Pipeline pipeline = image_pipeline(options, model);
+  const int64_t channels = image_input(options, model).channels;
+  std::error_code ignored;
+  if (!std::filesystem::is_directory(options.path, ignored)) {
+    std::vector<Tensor> inputs = {read_one(options.path, pipeline, channels)};
+    return {std::make_unique<data::TensorDataset>(std::move(inputs)),
+            [path = options.path](int64_t /*index*/) { return path; }};
+  }
+  data::ImageFolderOptions folder;
+  folder.pipeline = pipeline;
+  folder.decode.color = channels == 1 ? data::ColorMode::kGray : data::ColorMode::kRgb;
+  folder.labels = data::ImageLabels::kNone;
+  auto images = std::make_unique<data::ImageFolder>(options.path, folder);
+  const data::ImageFolder* names = images.get();
+  return {std::move(images), [names](int64_t index) { return names->path(index); }};
+}
+
+}  // namespace thalweg::cli

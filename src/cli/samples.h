@@ -1,0 +1,63 @@
+// Copyright The Thalweg Authors. SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "cli/command.h"
+#include "thalweg/data.h"
+#include "thalweg/inference.h"
+
+namespace thalweg::cli {
+
+/// Options about the data that a model is run on.
+struct SampleOptions {
+  std::string path;
+  int64_t batch = 0;
+  // Of images, where the model's metadata does not say it, or says it wrongly.
+  std::string resize, crop, interpolation = "bilinear", layout;
+  std::vector<double> mean, deviation;
+  // Of tables: "a,b,c", or "input=a,b,c" for each input.
+  std::vector<std::string> columns;
+
+  void add_to(CLI::App& options);
+  /// True if any option says how images become inputs.
+  bool describe_images() const;
+};
+
+/// What to run a model on: the dataset's inputs are those of the model, in its order.
+struct Samples {
+  std::unique_ptr<data::Dataset> dataset;
+  /// How people know a sample: its file, or its number.
+  std::function<std::string(int64_t index)> name;
+};
+
+/// Opens arrays (.npy, .npz), an image, a folder of images, or a table, as the path's ending says. Throws UsageError if
+/// the options or the data do not fit the model.
+Samples open_samples(const SampleOptions& options, const InferenceModel& model);
+
+/// The pipeline that the options, the metadata or, failing these, the shape of the model's input ask for. Warns in the
+/// last case.
+data::Pipeline image_pipeline(const SampleOptions& options, const InferenceModel& model);
+
+/// Inputs of some samples in a row.
+struct SampleBatch {
+  int64_t first = 0;
+  int64_t rows = 0;
+  /// May have more rows if the model takes a fixed number: the rest repeats the last.
+  std::vector<Tensor> inputs;
+};
+
+/// Reads all samples in order and hands them over in batches; reading goes on meanwhile.
+void for_each_batch(const Samples& samples, const InferenceModel& model, int64_t batch,
+                    const std::function<void(const SampleBatch&)>& use);
+
+/// Row `row` of each output without the dimension of the batch; the whole of it if the batch is one sample and the
+/// first dimension is something else (boxes that were found). Throws if the first dimension is not the batch's.
+std::vector<Tensor> outputs_of_sample(const std::vector<Tensor>& outputs,
+                                      const std::vector<ValueDescription>& described, const SampleBatch& batch,
+                                      int64_t row);
+
+}  // namespace thalweg::cli

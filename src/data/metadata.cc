@@ -1,0 +1,44 @@
+// Copyright The Thalweg Authors. SPDX-License-Identifier: Apache-2.0
+#include "thalweg/data/metadata.h"
+
+#include <nlohmann/json.hpp>
+
+namespace thalweg::data {
+namespace {
+
+using nlohmann::json;
+
+constexpr const char* kPreprocessing = "thalweg.preprocessing";
+constexpr const char* kClassNames = "thalweg.class_names";
+
+}  // namespace
+
+std::map<std::string, std::string> to_properties(const ModelMetadata& metadata) {
+  std::map<std::string, std::string> properties;
+  if (metadata.preprocessing.has_value()) properties[kPreprocessing] = metadata.preprocessing->to_json();
+  if (!metadata.class_names.empty()) properties[kClassNames] = json(metadata.class_names).dump();
+  return properties;
+}
+
+ModelMetadata metadata_from(const std::map<std::string, std::string>& properties) {
+  ModelMetadata metadata;
+  const auto pipeline = properties.find(kPreprocessing);
+  if (pipeline != properties.end()) {
+    try {
+      metadata.preprocessing = Pipeline::from_json(pipeline->second);
+    } catch (const Error& error) {
+      raise("metadata ", kPreprocessing, ": ", error.what());
+    }
+  }
+  const auto names = properties.find(kClassNames);
+  if (names == properties.end()) return metadata;
+  const json list = json::parse(names->second, nullptr, false);
+  TW_REQUIRE(list.is_array(), "metadata ", kClassNames, ": is no JSON list of names");
+  for (const json& name : list) {
+    TW_REQUIRE(name.is_string(), "metadata ", kClassNames, ": holds something else than names");
+    metadata.class_names.push_back(name.get<std::string>());
+  }
+  return metadata;
+}
+
+}  // namespace thalweg::data

@@ -1,0 +1,162 @@
+// Copyright The Thalweg Authors. SPDX-License-Identifier: Apache-2.0
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "cli/color_model.h"
+#include "cli/program.h"
+#include "support/golden_image.h"
+#include "thalweg/npy.h"
+#include "thalweg/safetensors.h"
+
+namespace thalweg::testing {
+namespace {
+
+using ::testing::HasSubstr;
+using ::testing::StartsWith;
+
+std::vector<nlohmann::json> json_lines(const std::string& text) {
+  std::vector<nlohmann::json> lines;
+  std::istringstream stream(text);
+  for (std::string line; std::getline(stream, line);) lines.push_back(nlohmann::json::parse(line));
+  return lines;
+}
+
+/// Files of a test, and the model of cli/color_model.h among them.
+class Predict : public ::testing::Test {
+ protected:
+  Predict() { write_bytes(directory_ / "color.onnx", bytes_of(color_model(-1))); }
+
+  ProcessResult predict(const std::string& data, const std::vector<std::string>& more = {}) const {
+    std::vector<std::string> arguments = {"predict", directory_ / "color.onnx", data};
+    arguments.insert(arguments.end(), more.begin(), more.end());
+    return run_program(arguments);
+  }
+
+  const TemporaryDirectory directory_;
+};
+
+TEST_F(Predict, ArraysGiveTheGoldenAnswers) {
+  const SafetensorsFile golden(TW_SOURCE_DIR "/tests/golden/onnx/convnet.safetensors");
+  npy::write(directory_ / "x.npy", golden.tensor("input_0"));
+  for (const char* batch : {"1", "2"}) {
+    const ProcessResult run = run_program(
+        {"predict", golden_model("convnet"), directory_ / "x.npy", "-o", directory_ / "y.npy", "--batch", batch});
+    ASSERT_EQ(run.exit_code, 0) << run.error;
+    EXPECT_EQ(run.out, "");
+    const Tensor y = npy::read(directory_ / "y.npy");
+    const Tensor expected = golden.tensor("output_0");
+    ASSERT_EQ(y.type(), expected.type());
+    for (int64_t i = 0; i < y.num_elements(); ++i) EXPECT_NEAR(y.data<float>()[i], expected.data<float>()[i], 1e-4);
+  }
+}
+
+TEST_F(Predict, ImagesAreReadAsTheMetadataSay) {
+  const ProcessResult run = predict(image_path("photo.png"), {"--json"});
+  ASSERT_EQ(run.exit_code, 0) << run.error;
+  EXPECT_EQ(run.error, "");
+  const auto line = json_lines(run.out).at(0);
+  EXPECT_EQ(line["sample"], image_path("photo.png"));
+  ASSERT_EQ(line["top"].size(), 3U);
+  const Tensor pixels = data::read_image(image_path("photo.png"));
+  double means[3] = {0, 0, 0};
+  for (int64_t i = 0; i < pixels.num_elements(); ++i) means[i % 3] += pixels.data<uint8_t>()[i];
+  for (const auto& one : line["top"]) {
+    const auto channel = one["index"].get<size_t>();
+    EXPECT_EQ(one["class"], (std::vector<std::string>{"red", "green", "blue"})[channel]);
+    const double mean = means[channel] * 3 / static_cast<double>(pixels.num_elements()) / 255;
+    EXPECT_NEAR(one["score"].get<double>(), mean, 0.01);
+  }
+}
+
+TEST_F(Predict, AFolderOfImagesComesInTheOrderOfItsNames) {
+  std::filesystem::create_directories(directory_.path() / "photos/inner");
+  std::filesystem::copy(image_path("photo.jpg"), directory_.path() / "photos/b.jpg");
+  std::filesystem::copy(image_path("photo.bmp"), directory_.path() / "photos/a.bmp");
+  std::filesystem::copy(image_path("photo.gif"), directory_.path() / "photos/inner/c.gif");
+  const ProcessResult run = predict(directory_ / "photos", {"--batch", "2", "--format", "csv", "--top", "1"});
+  ASSERT_EQ(run.exit_code, 0) << run.error;
+  EXPECT_THAT(run.out, StartsWith("sample,class_1,score_1\n"));
+  const size_t a = run.out.find("a.bmp,");
+  const size_t b = run.out.find("b.jpg,");
+  const size_t c = run.out.find("inner/c.gif,");
+  EXPECT_NE(c, std::string::npos) << run.out;
+  EXPECT_LT(a, b);
+  EXPECT_LT(b, c);
+}
+
+TEST_F(Predict, OptionsReplaceTheMetadata) {
+  const ProcessResult zero =
+      predict(image_path("photo.png"), {"--resize", "6", "--crop", "4", "--mean", "0.5", "--std", "1e9", "--top", "0"});
+  ASSERT_EQ(zero.exit_code, 0) << zero.error;
+  EXPECT_THAT(zero.out, HasSubstr("photo.png: y = ["));
+  const auto line = json_lines(predict(image_path("photo.png"),
+                                       {"--resize", "4x4", "--mean", "0.5", "--std", "1e9", "--top", "0", "--json"})
+                                   .out)
+                        .at(0);
+  for (const auto& value : line["outputs"]["y"]) EXPECT_NEAR(value.get<double>(), 0, 1e-8);
+}
+
+TEST_F(Predict, TablesGoInByColumns) {
+  // y = relu(x + [1, -2])
+  write_bytes(directory_ / "small.onnx", bytes_of(small_model()));
+  write_bytes(directory_ / "table.csv", "name,a,b\nfirst,1,2\nsecond,3.5,4\n");
+  const ProcessResult all = run_program({"predict", directory_ / "small.onnx", directory_ / "table.csv"});
+  ASSERT_EQ(all.exit_code, 0) << all.error;
+  EXPECT_EQ(all.out, "0: y = [2,0]\n1: y = [4.5,2]\n");
+  const ProcessResult chosen = run_program(
+      {"predict", directory_ / "small.onnx", directory_ / "table.csv", "--columns", "b,a", "-o", directory_ / "y.csv"});
+  ASSERT_EQ(chosen.exit_code, 0) << chosen.error;
+  EXPECT_EQ(read_bytes(directory_ / "y.csv"), "sample,y_0,y_1\n0,3,0\n1,5,1.5\n");
+}
+
+TEST_F(Predict, AModelOfFixedBatchGetsItsLastBatchFilledUp) {
+  write_bytes(directory_ / "color.onnx", bytes_of(color_model(4)));
+  Tensor x(DType::kF64, {6, 3, 4, 4});
+  for (int64_t i = 0; i < x.num_elements(); ++i) x.data<double>()[i] = static_cast<double>(i / 16);
+  npy::write_archive(directory_ / "x.npz", {{"x", x}});
+  const ProcessResult run = predict(directory_ / "x.npz", {"-o", directory_ / "y.npz"});
+  ASSERT_EQ(run.exit_code, 0) << run.error;
+  const auto arrays = npy::read_archive(directory_ / "y.npz");
+  ASSERT_EQ(arrays.at(0).name, "y");
+  ASSERT_EQ(arrays[0].tensor.type(), (TensorType{DType::kF32, {6, 3}}));
+  for (int64_t i = 0; i < 18; ++i) EXPECT_EQ(arrays[0].tensor.data<float>()[i], static_cast<float>(i));
+}
+
+TEST_F(Predict, SoftmaxMakesProbabilities) {
+  npy::write(directory_ / "x.npy", Tensor::zeros(DType::kF32, {3, 4, 4}));
+  const auto line = json_lines(predict(directory_ / "x.npy", {"--softmax", "--json"}).out).at(0);
+  for (const auto& one : line["top"]) EXPECT_NEAR(one["score"].get<double>(), 1.0 / 3, 1e-6);
+}
+
+TEST_F(Predict, WrongUsageAndBadDataAreToldApart) {
+  npy::write(directory_ / "x.npy", Tensor::zeros(DType::kF32, {2, 3, 4, 4}));
+  write_bytes(directory_ / "bad.npy", "no array");
+  write_bytes(directory_ / "bad.jpg", "no image");
+  const std::vector<std::tuple<std::string, std::vector<std::string>, int, std::string>> cases = {
+      {"x.npy", {"-o", "y.xlsx"}, 2, "the ending is none of"},
+      {"x.npy", {"--output", "z"}, 2, "the model's outputs are y"},
+      {"x.npy", {"--resize", "big"}, 0, ""},  // arrays are not resized
+      {"bad.jpg", {"--resize", "big"}, 2, "is neither SIDE nor HEIGHTxWIDTH"},
+      {"bad.npy", {}, 1, "bad.npy: is no .npy array"},
+      {"bad.jpg", {}, 1, "bad.jpg"},
+      {"missing.csv", {}, 1, "missing.csv"},
+  };
+  for (const auto& [data, more, code, text] : cases) {
+    const ProcessResult run = predict(directory_ / data, more);
+    EXPECT_EQ(run.exit_code, code) << data << ": " << run.error;
+    EXPECT_THAT(run.error, HasSubstr(text));
+  }
+}
+
+TEST_F(Predict, NothingIsLeftOfAFileThatWasNotFinished) {
+  std::filesystem::create_directories(directory_.path() / "photos");
+  std::filesystem::copy(image_path("photo.jpg"), directory_.path() / "photos/a.jpg");
+  write_bytes(directory_ / "photos/b.jpg", "no image");
+  const ProcessResult run = predict(directory_ / "photos", {"--batch", "1", "-o", directory_ / "y.csv"});
+  EXPECT_EQ(run.exit_code, 1);
+  EXPECT_THAT(run.error, HasSubstr("b.jpg"));
+  EXPECT_FALSE(std::filesystem::exists(directory_ / "y.csv"));
+}
+
+}  // namespace
+}  // namespace thalweg::testing

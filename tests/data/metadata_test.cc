@@ -1,0 +1,44 @@
+// Copyright The Thalweg Authors. SPDX-License-Identifier: Apache-2.0
+#include "thalweg/data/metadata.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "support/error_text.h"
+
+namespace thalweg::testing {
+namespace {
+
+using ::testing::HasSubstr;
+
+TEST(ModelMetadata, TravelsAsProperties) {
+  data::ModelMetadata metadata;
+  metadata.preprocessing = data::Pipeline({data::ResizeShorter{64}, data::CenterCrop{56, 48}});
+  metadata.class_names = {"cat", "a \"dog\""};
+  auto properties = data::to_properties(metadata);
+  properties["author"] = "somebody";
+  const data::ModelMetadata read = data::metadata_from(properties);
+  EXPECT_EQ(read.class_names, metadata.class_names);
+  ASSERT_TRUE(read.preprocessing.has_value());
+  EXPECT_EQ(read.preprocessing->to_json(), metadata.preprocessing->to_json());
+  EXPECT_TRUE(data::to_properties({}).empty());
+  EXPECT_FALSE(data::metadata_from({}).preprocessing.has_value());
+}
+
+TEST(ModelMetadata, ErrorsNameTheProperty) {
+  EXPECT_THAT(error_text([] {
+                data::metadata_from({{"thalweg.class_names", "cat, dog"}});
+              }),
+              HasSubstr("thalweg.class_names"));
+  EXPECT_THAT(error_text([] {
+                data::metadata_from({{"thalweg.class_names", "[1]"}});
+              }),
+              HasSubstr("thalweg.class_names"));
+  EXPECT_THAT(error_text([] {
+                data::metadata_from({{"thalweg.preprocessing", "{"}});
+              }),
+              HasSubstr("thalweg.preprocessing"));
+}
+
+}  // namespace
+}  // namespace thalweg::testing
