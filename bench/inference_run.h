@@ -26,6 +26,7 @@ class InferenceRun {
     auto variables = std::make_shared<Variables>(*fixed);
     CompileOptions compile;
     compile.threads = threads;
+    compile.tuning = Tuning::kMeasured;
     session_ = std::make_unique<Session>(Program::compile(std::move(fixed), variables, compile));
   }
 

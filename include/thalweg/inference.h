@@ -20,6 +20,8 @@ struct ModelFile;
 struct InferenceOptions {
   /// Nothing: what the model's metadata property "thalweg.precision" asks for, else f32.
   std::optional<Precision> precision;
+  Math math = Math::kFast;
+  Tuning tuning = Tuning::kMeasured;
   /// 0: what the machine and its control group allow. For each concurrent call.
   int threads = 0;
   /// Compiled programs that are kept for each part of the model, one for each combination of input shapes; the least

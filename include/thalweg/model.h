@@ -14,6 +14,7 @@ namespace thalweg {
 struct PredictOptions {
   Precision precision = Precision::kF32;
   Math math = Math::kFast;
+  Tuning tuning = Tuning::kFixed;
   /// 0: what the machine and its control group allow. For each concurrent call.
   int threads = 0;
   /// Compiled programs that are kept, one for each combination of input shapes; the least recently used one goes first.

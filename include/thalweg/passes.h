@@ -20,6 +20,12 @@ enum class Math { kFast, kStrict };
 const char* name_of(Math math);
 Math math_from_name(const std::string& name);
 
+/// How a kernel is chosen among those that compute the same: by a rule that depends on shapes alone, so that each run
+/// gives the same bits; or by measuring them when a program is compiled, once on each kind of CPU (docs/kernels.md).
+enum class Tuning { kFixed, kMeasured };
+const char* name_of(Tuning tuning);
+Tuning tuning_from_name(const std::string& name);
+
 /// Turns a model in training form into one that infers: batch norms read their running statistics (the states named by
 /// the node's attributes "running_mean" and "running_variance"), dropout goes, assignments go.
 void to_inference(Graph& graph);

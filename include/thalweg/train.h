@@ -141,6 +141,8 @@ struct TrainOptions {
   double clip_value = 0;
   Precision precision = Precision::kF32;
   Math math = Math::kFast;
+  /// kMeasured may gain a little speed; a run that is resumed on another kind of CPU then differs in the last bits.
+  Tuning tuning = Tuning::kFixed;
   /// 0: what the machine and its control group allow.
   int threads = 0;
   NonFinite non_finite = NonFinite::kError;

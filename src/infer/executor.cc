@@ -60,6 +60,8 @@ std::shared_ptr<Executor::Stage> Executor::compile(const Environment& environmen
   prepare_for_inference(*trace.graph, usable_precision(context_.precision));
   CompileOptions options;
   options.threads = context_.options.threads;
+  options.math = context_.options.math;
+  options.tuning = context_.options.tuning;
   const std::unique_lock<std::shared_mutex> lock(context_.weights_mutex);
   stage->pool = std::make_shared<SessionPool>(Program::compile(std::move(trace.graph), context_.variables, options));
   return stage;

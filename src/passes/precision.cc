@@ -31,6 +31,14 @@ Precision usable_precision(Precision wanted) {
 
 const char* name_of(Math math) { return math == Math::kStrict ? "strict" : "fast"; }
 
+const char* name_of(Tuning tuning) { return tuning == Tuning::kMeasured ? "measured" : "fixed"; }
+
+Tuning tuning_from_name(const std::string& name) {
+  if (name == "fixed") return Tuning::kFixed;
+  if (name == "measured") return Tuning::kMeasured;
+  raise("unknown tuning '", name, "'; known: fixed, measured");
+}
+
 Math math_from_name(const std::string& name) {
   if (name == "fast") return Math::kFast;
   if (name == "strict") return Math::kStrict;

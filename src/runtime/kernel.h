@@ -12,6 +12,8 @@
 
 namespace thalweg {
 
+class Tuner;
+
 /// What a kernel candidate is told about the node it is to execute.
 struct KernelRequest {
   const Node& node;
@@ -25,6 +27,8 @@ struct KernelRequest {
   bool strict_math = false;
   /// The caller asked for this candidate by name: it declines only what it cannot do, not what it does slowly.
   bool by_name = false;
+  /// For candidates that can measure how they would do best; null: by a rule that depends on shapes alone.
+  Tuner* tuner = nullptr;
   /// The present content of a parameter or constant that is input `index`, up to a factor per output channel (a folded
   /// batch norm); undefined for other values. Null where nobody offers it.
   std::function<Tensor(size_t index)> content = nullptr;

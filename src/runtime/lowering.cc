@@ -5,6 +5,7 @@
 
 #include "graph/op_registry.h"
 #include "runtime/reorder_kernel.h"
+#include "runtime/tuner.h"
 
 namespace thalweg {
 
@@ -174,6 +175,7 @@ void Lowering::lower(const Node& node) {
   KernelRequest request{node, {}, program_.options_.threads, {}};
   request.strict_math = program_.options_.math == Math::kStrict;
   request.by_name = !program_.options_.only_kernels.empty();
+  if (program_.options_.tuning == Tuning::kMeasured && !request.by_name) request.tuner = &Tuner::for_this_cpu();
   request.content = [&](size_t index) { return content(node.input(index)); };
   for (const Value* input : node.inputs()) {
     request.inputs.push_back(input != nullptr ? primary_layout(input) : Layout());

@@ -25,6 +25,7 @@ struct CompileOptions {
   bool keep_gradients = false;
   /// Strict: no algorithm whose rounding differs from that of the plain sum (Winograd's convolution).
   Math math = Math::kFast;
+  Tuning tuning = Tuning::kFixed;
   /// The only candidates to use, for tests, beside "reference", which alone means to use nothing else.
   std::vector<std::string> only_kernels;
 };

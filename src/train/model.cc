@@ -25,6 +25,7 @@ std::shared_ptr<Program> compile_inference(const Graph& graph, const std::vector
   CompileOptions compile;
   compile.threads = options.threads;
   compile.math = options.math;
+  compile.tuning = options.tuning;
   return Program::compile(std::move(specialized), variables, compile);
 }
 

@@ -14,8 +14,8 @@ namespace thalweg {
 namespace {
 
 StepOptions step_options(const TrainOptions& options) {
-  return {options.precision,  options.math, options.threads, options.clip_norm,
-          options.accumulate, options.seed, options.profile};
+  return {options.precision, options.math,       options.tuning, options.threads,
+          options.clip_norm, options.accumulate, options.seed,   options.profile};
 }
 
 TrainOptions checked(TrainOptions options) {

@@ -77,6 +77,7 @@ std::unique_ptr<TrainingStep::Compiled> TrainingStep::compile(const data::Batch&
   CompileOptions compile;
   compile.threads = options_.threads;
   compile.math = options_.math;
+  compile.tuning = options_.tuning;
   compile.training = true;
   compile.keep_gradients = options_.clip_norm > 0 && options_.accumulate == 1;
   result->program = Program::compile(std::move(graph), model.variables, compile);

@@ -16,6 +16,7 @@ namespace thalweg {
 struct StepOptions {
   Precision precision = Precision::kF32;
   Math math = Math::kFast;
+  Tuning tuning = Tuning::kFixed;
   int threads = 0;
   /// Limit of the norm over all gradients; 0 for none.
   double clip_norm = 0;

@@ -169,7 +169,8 @@ TEST(InferenceModel, TheLargestIntegerMeansNoLimit) {
 }
 
 TEST(InferenceModel, ThreadsShareAModel) {
-  const InferenceModel model = InferenceModel::load_bytes(bytes_of(small_model()), {Precision::kF32, 1, 2});
+  const InferenceModel model = InferenceModel::load_bytes(
+      bytes_of(small_model()), {.precision = Precision::kF32, .threads = 1, .max_programs = 2});
   std::vector<std::thread> threads;
   std::vector<float> sums(4, 0.0F);
   for (size_t t = 0; t < sums.size(); ++t) {

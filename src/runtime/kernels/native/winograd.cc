@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <cstring>
 
-#include "runtime/kernels/native/winograd_plan.h"
+#include "runtime/kernels/native/winograd_tune.h"
 
 namespace thalweg {
 namespace {
@@ -38,15 +38,15 @@ constexpr size_t kStreamedBytes = size_t{16} << 20;
 
 class WinogradConvKernel : public Kernel {
  public:
-  WinogradConvKernel(const KernelRequest& request, WinogradPass pass, int m)
-      : shape_(winograd_shape(conv_geometry(request.node), pass, m)),
-        blocking_(winograd_blocking(shape_, pass, request.threads)),
+  WinogradConvKernel(const KernelRequest& request, WinogradPass pass, const WinogradChoice& choice)
+      : shape_(winograd_shape(conv_geometry(request.node), pass, choice.m)),
+        blocking_(choice.blocking),
         weights_(shape_.weights(false)),
         in_tiles_(winograd_tiles(shape_, shape_.in.blocks, 1, blocking_.tiles)),
         out_tiles_(
             winograd_tiles(shape_, blocking_.panels * shape_.panel_vectors, shape_.panel_vectors, blocking_.tiles)) {
     const Node& node = request.node;
-    name = "native winograd " + std::to_string(m) + "x" + std::to_string(m);
+    name = "native winograd " + std::to_string(choice.m) + "x" + std::to_string(choice.m);
     weights_input_ = node.inputs().size();
     channels_ = node.output()->shape()[1];
     relu_ = pass == WinogradPass::kForward && node.attrs().text("activation") == "relu";
@@ -143,8 +143,18 @@ class WinogradConvKernel : public Kernel {
 };
 
 std::unique_ptr<Kernel> make(const KernelRequest& request, WinogradPass pass, std::string& declined) {
+  const auto of_choice = [&](const WinogradChoice& choice) {
+    return std::make_unique<WinogradConvKernel>(request, pass, choice);
+  };
+  if (request.tuner != nullptr) {
+    // The larger tiles are the less exact ones.
+    if (!winograd_possible(request, pass, 4, declined)) return nullptr;
+    return tune_winograd(request, pass, of_choice, declined);
+  }
   const int m = choose_winograd(request, pass, declined);
-  return m > 0 ? std::make_unique<WinogradConvKernel>(request, pass, m) : nullptr;
+  if (m == 0) return nullptr;
+  const WinogradShape shape = winograd_shape(conv_geometry(request.node), pass, m);
+  return of_choice({m, winograd_blocking(shape, pass, request.threads)});
 }
 
 std::unique_ptr<Kernel> make_conv(const KernelRequest& request, std::string& declined) {

@@ -114,6 +114,19 @@ WinogradShape winograd_shape(const ConvGeometry& geometry, WinogradPass pass, in
   return shape;
 }
 
+bool winograd_possible(const KernelRequest& request, WinogradPass pass, int m, std::string& declined) {
+  declined = obstacle(request.node);
+  if (!declined.empty() || request.by_name) return declined.empty();
+  if (request.strict_math) declined = "strict mathematics was asked for";
+  // The gradient of the weights does not read them: it follows what the other two decide, as far as it can know.
+  if (declined.empty() && pass != WinogradPass::kWeights && request.content) {
+    const Tensor weights = request.content(1);
+    const double error = weights.defined() ? winograd_error(weights, m) : 0.0;
+    if (error > kWinogradErrorLimit) declined = "the error with these weights would be " + std::to_string(error);
+  }
+  return declined.empty();
+}
+
 int choose_winograd(const KernelRequest& request, WinogradPass pass, std::string& declined) {
   declined = obstacle(request.node);
   if (!declined.empty()) return 0;
@@ -121,18 +134,13 @@ int choose_winograd(const KernelRequest& request, WinogradPass pass, std::string
   const double small = winograd_cost(winograd_shape(geometry, pass, 2));
   const double large = winograd_cost(winograd_shape(geometry, pass, 4));
   const int m = small < large ? 2 : 4;
-  if (request.by_name) return m;
-  if (request.strict_math) declined = "strict mathematics was asked for";
   // A model of costs is not exact: the direct method, which needs less memory, wins a near tie.
   constexpr double kMargin = 1.25;
-  if (kMargin * std::min(small, large) > direct_cost(geometry)) declined = "the direct method is likely to be as fast";
-  // The gradient of the weights does not read them: it follows what the other two decide, as far as it can know.
-  if (declined.empty() && pass != WinogradPass::kWeights && request.content) {
-    const Tensor weights = request.content(1);
-    const double error = weights.defined() ? winograd_error(weights, m) : 0.0;
-    if (error > kWinogradErrorLimit) declined = "the error with these weights would be " + std::to_string(error);
+  if (!request.by_name && kMargin * std::min(small, large) > direct_cost(geometry)) {
+    declined = "the direct method is likely to be as fast";
+    return 0;
   }
-  return declined.empty() ? m : 0;
+  return winograd_possible(request, pass, m, declined) ? m : 0;
 }
 
 Layout winograd_activation_layout(const TensorType& type, int lanes) {
@@ -162,6 +170,11 @@ WinogradBlocking winograd_blocking(const WinogradShape& shape, WinogradPass pass
     blocking.tiles = even_blocks(ceil_div(all, threads), budget / (point_bytes * width));
   }
   return blocking;
+}
+
+int64_t winograd_even_blocks(const WinogradShape& shape, const WinogradBlocking& blocking, int threads, double wanted) {
+  const int64_t all = blocking.shared ? shape.tiles() : ceil_div(shape.tiles(), threads);
+  return even_blocks(all, std::max<int64_t>(static_cast<int64_t>(wanted), 1));
 }
 
 void WinogradTeam::wait() const {

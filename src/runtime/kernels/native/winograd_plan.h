@@ -37,6 +37,8 @@ WinogradShape winograd_shape(const ConvGeometry& geometry, WinogradPass pass, in
 /// The tile size m for the convolution (or gradient) of a node; 0, with the reason, if the kernels cannot compute it on
 /// this CPU or the direct method is likely to be as fast. Depends on shapes alone, so that two runs give the same bits.
 int choose_winograd(const KernelRequest& request, WinogradPass pass, std::string& declined);
+/// True if the kernels can compute the node with the accuracy that is wanted, however fast. Else `declined` says why.
+bool winograd_possible(const KernelRequest& request, WinogradPass pass, int m, std::string& declined);
 
 /// Layouts that the kernels ask for.
 Layout winograd_activation_layout(const TensorType& type, int lanes);
@@ -51,6 +53,14 @@ struct WinogradBlocking {
   int64_t panels = 1;
 };
 WinogradBlocking winograd_blocking(const WinogradShape& shape, WinogradPass pass, int threads);
+/// Tiles of a block so that blocks of about `wanted` are even.
+int64_t winograd_even_blocks(const WinogradShape& shape, const WinogradBlocking& blocking, int threads, double wanted);
+
+/// A tile size and how tiles of that size are worked off.
+struct WinogradChoice {
+  int m = 4;
+  WinogradBlocking blocking;
+};
 
 /// The threads that work on one block.
 struct WinogradTeam {

@@ -1,0 +1,71 @@
+// Copyright The Thalweg Authors. SPDX-License-Identifier: Apache-2.0
+#include "runtime/kernel_trial.h"
+
+#include <immintrin.h>
+
+#include <algorithm>
+#include <chrono>
+
+namespace thalweg {
+namespace {
+
+void drop_from_caches(const void* data, size_t bytes) {
+  constexpr size_t kLine = 64;
+  const auto* at = static_cast<const char*>(data);
+  for (size_t i = 0; i < bytes; i += kLine) _mm_clflush(at + i);
+  _mm_mfence();
+}
+
+}  // namespace
+
+KernelTrial::KernelTrial(std::unique_ptr<Kernel> kernel, const std::vector<bool>& input_is_fixed, int threads)
+    : kernel_(std::move(kernel)), state_(kernel_->new_state()), fixed_(input_is_fixed), threads_(threads) {
+  fixed_.resize(kernel_->inputs.size(), false);
+  for (const Layout& layout : kernel_->inputs) inputs_.push_back(make_memory(layout.bytes()));
+  for (const Layout& layout : kernel_->outputs) outputs_.push_back(make_memory(layout.bytes()));
+  scratch_ = make_memory(kernel_->scratch_bytes);
+  for (size_t i = 0; i < kernel_->derived.size(); ++i) {
+    const DerivedInput& derived = kernel_->derived[i];
+    inputs_.push_back(make_memory(derived.kernel->outputs[0].bytes()));
+    derived_scratch_.push_back(make_memory(derived.kernel->scratch_bytes));
+    derived_states_.push_back(derived.kernel->new_state());
+    run_derived(i);
+  }
+}
+
+void* KernelTrial::make_memory(size_t bytes) {
+  if (bytes == 0) return nullptr;
+  memory_.emplace_back(bytes);
+  // Small numbers that are not denormal, and every page in place.
+  std::fill_n(static_cast<float*>(memory_.back().data()), bytes / sizeof(float), 0.01f);
+  return memory_.back().data();
+}
+
+void KernelTrial::run_derived(size_t index) {
+  const DerivedInput& derived = kernel_->derived[index];
+  void* const input = inputs_[static_cast<size_t>(derived.input)];
+  void* const output = inputs_[kernel_->inputs.size() + index];
+  derived.kernel->run({std::span(&input, 1), std::span(&output, 1), derived_scratch_[index],
+                       derived_states_[index].get(), threads_, 0});
+}
+
+double KernelTrial::seconds() {
+  const size_t own = kernel_->inputs.size();
+  for (size_t i = 0; i < own; ++i) {
+    const bool read =
+        std::find(kernel_->unread.begin(), kernel_->unread.end(), static_cast<int>(i)) == kernel_->unread.end();
+    if (fixed_[i] && read) drop_from_caches(inputs_[i], kernel_->inputs[i].bytes());
+  }
+  const auto is_fixed = [&](size_t i) { return fixed_[static_cast<size_t>(kernel_->derived[i].input)]; };
+  for (size_t i = 0; i < kernel_->derived.size(); ++i) {
+    if (is_fixed(i)) drop_from_caches(inputs_[own + i], kernel_->derived[i].kernel->outputs[0].bytes());
+  }
+  const auto begin = std::chrono::steady_clock::now();
+  for (size_t i = 0; i < kernel_->derived.size(); ++i) {
+    if (!is_fixed(i)) run_derived(i);
+  }
+  kernel_->run({inputs_, outputs_, scratch_, state_.get(), threads_, 0});
+  return std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
+}
+
+}  // namespace thalweg

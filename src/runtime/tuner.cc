@@ -1,0 +1,119 @@
+// Copyright The Thalweg Authors. SPDX-License-Identifier: Apache-2.0
+#include "runtime/tuner.h"
+
+#include <algorithm>
+#include <cctype>
+#include <chrono>
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+#include <limits>
+#include <nlohmann/json.hpp>
+
+#include "base/atomic_file.h"
+#include "base/cpu.h"
+#include "thalweg/error.h"
+
+namespace thalweg {
+namespace {
+
+/// Part of the file's name: to be raised when kernels change so that old measurements mislead.
+constexpr const char* kKernelVersion = "1";
+/// More than that is no cache of ours.
+constexpr uintmax_t kLargestFile = uintmax_t{16} << 20;
+/// Another way must be faster by this factor than the first one.
+constexpr double kNoise = 1.03;
+/// Candidates that are slower than the best by this factor leave the race.
+constexpr double kHopeless = 1.3;
+constexpr int kRounds = 6;
+/// No further round begins after so many seconds, preparations of the candidates included.
+constexpr double kPatience = 0.1;
+
+std::filesystem::path cache_folder() {
+  const auto variable = [](const char* name) {
+    const char* value = std::getenv(name);
+    return std::string(value != nullptr ? value : "");
+  };
+  if (!variable("THALWEG_CACHE").empty()) return variable("THALWEG_CACHE");
+  if (!variable("XDG_CACHE_HOME").empty()) return std::filesystem::path(variable("XDG_CACHE_HOME")) / "thalweg";
+  if (!variable("HOME").empty()) return std::filesystem::path(variable("HOME")) / ".cache" / "thalweg";
+  return {};
+}
+
+std::string cache_path() {
+  const std::filesystem::path folder = cache_folder();
+  if (folder.empty()) return "";
+  std::string cpu = cpu_model();
+  std::transform(cpu.begin(), cpu.end(), cpu.begin(),
+                 [](unsigned char c) { return std::isalnum(c) != 0 ? static_cast<char>(c) : '_'; });
+  return (folder / ("tuning-" + cpu + "-" + kKernelVersion + ".json")).string();
+}
+
+/// The best time of each candidate. The first run of each only makes it ready, but shows which are hopeless.
+std::vector<double> measure(const std::vector<TuningCandidate>& candidates) {
+  using Clock = std::chrono::steady_clock;
+  const auto end = Clock::now() + std::chrono::duration<double>(kPatience);
+  std::vector<double> first, best(candidates.size(), std::numeric_limits<double>::infinity());
+  for (const TuningCandidate& candidate : candidates) first.push_back(candidate.run());
+  for (int round = 0; round < kRounds && (round == 0 || Clock::now() < end); ++round) {
+    const std::vector<double>& seen = round == 0 ? first : best;
+    const double leader = *std::min_element(seen.begin(), seen.end());
+    for (size_t i = 0; i < candidates.size(); ++i) {
+      if (seen[i] <= kHopeless * leader) best[i] = std::min(best[i], candidates[i].run());
+    }
+  }
+  return best;
+}
+
+}  // namespace
+
+Tuner::Tuner(std::string path) : path_(std::move(path)) { load(); }
+
+Tuner& Tuner::for_this_cpu() {
+  static Tuner tuner(cache_path());
+  return tuner;
+}
+
+void Tuner::load() {
+  std::error_code problem;
+  if (path_.empty() || std::filesystem::file_size(path_, problem) > kLargestFile || problem) return;
+  std::ifstream file(path_);
+  const nlohmann::json content = nlohmann::json::parse(file, nullptr, false);
+  if (!content.is_object()) return;
+  for (const auto& [key, choice] : content.items()) {
+    if (choice.is_string()) choices_.emplace(key, choice.get<std::string>());
+  }
+}
+
+void Tuner::store() {
+  if (path_.empty()) return;
+  load();  // what other processes found meanwhile
+  try {
+    std::filesystem::create_directories(std::filesystem::path(path_).parent_path());
+    const std::string text = nlohmann::json(choices_).dump(1) + "\n";
+    AtomicFile file(path_);
+    file.write(text.data(), text.size());
+    file.commit();
+  } catch (const std::exception&) {
+    path_.clear();  // a folder that cannot be written to: measured again in the next process
+  }
+}
+
+std::string Tuner::choose(const std::string& key, const std::vector<TuningCandidate>& candidates) {
+  TW_REQUIRE(!candidates.empty(), "tuning of ", key, ": there is nothing to choose from");
+  // Held while measuring: two measurements at a time would disturb each other.
+  const std::lock_guard<std::mutex> lock(mutex_);
+  const auto known = choices_.find(key);
+  if (known != choices_.end()) {
+    const auto has_name = [&](const TuningCandidate& candidate) { return candidate.name == known->second; };
+    if (std::any_of(candidates.begin(), candidates.end(), has_name)) return known->second;
+  }
+  const std::vector<double> seconds = measure(candidates);
+  auto fastest = static_cast<size_t>(std::min_element(seconds.begin(), seconds.end()) - seconds.begin());
+  if (seconds[fastest] * kNoise > seconds[0]) fastest = 0;
+  choices_[key] = candidates[fastest].name;
+  store();
+  return candidates[fastest].name;
+}
+
+}  // namespace thalweg

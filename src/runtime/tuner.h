@@ -1,0 +1,45 @@
+// Copyright The Thalweg Authors. SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <functional>
+#include <map>
+#include <mutex>
+#include <string>
+#include <vector>
+
+namespace thalweg {
+
+/// One way to compute something.
+struct TuningCandidate {
+  /// Short, of printable characters; stored.
+  std::string name;
+  /// Computes it once and gives the seconds that took.
+  std::function<double()> run;
+};
+
+/// Remembers which way to compute something was measured to be fastest, in memory and in a file. Thread-safe; several
+/// processes may share the file.
+class Tuner {
+ public:
+  /// A file that is missing, unreadable or nonsense counts as empty. "" keeps nothing beyond this object.
+  explicit Tuner(std::string path);
+
+  /// The one for this CPU model and this version of the kernels, in $THALWEG_CACHE, else $XDG_CACHE_HOME/thalweg, else
+  /// ~/.cache/thalweg.
+  static Tuner& for_this_cpu();
+
+  /// The name of the fastest candidate. If nobody has measured `key` yet, they run in turns until the order is clear;
+  /// the first one wins unless another is faster by more than measurements scatter. A stored name that is no candidate
+  /// is measured anew.
+  std::string choose(const std::string& key, const std::vector<TuningCandidate>& candidates);
+
+ private:
+  void load();
+  void store();
+
+  std::string path_;
+  std::mutex mutex_;
+  std::map<std::string, std::string> choices_;
+};
+
+}  // namespace thalweg
