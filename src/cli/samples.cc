@@ -134,6 +134,10 @@ void SampleOptions::add_to(CLI::App& options) {
       .add_option("DATA", path,
                   "Array (.npy), arrays (.npz), image, folder of images, or table (.csv, .parquet, .arrow)")
       ->required();
+  add_reading_to(options);
+}
+
+void SampleOptions::add_reading_to(CLI::App& options) {
   options.add_option("--batch", batch, "Samples of a run (default 16, or what the model insists on)")
       ->check(CLI::PositiveNumber);
   options.add_option("--resize", resize, "Images: length of the shorter side, or HEIGHTxWIDTH")->group("Images");

@@ -23,6 +23,8 @@ struct SampleOptions {
   std::vector<std::string> columns;
 
   void add_to(CLI::App& options);
+  /// The same without the path.
+  void add_reading_to(CLI::App& options);
   /// True if any option says how images become inputs.
   bool describe_images() const;
 };
