@@ -103,7 +103,8 @@ class Optimize : public Command {
       for (const std::string& layer : form.kept_layers) text += "  kept in f32: " + layer + "\n";
     }
     const std::string chosen = name_of(report.forms[report.chosen].form);
-    text += output_.empty() ? "fastest: " + chosen + "; -o FILE would write it\n" : chosen + " written to " + output_ + "\n";
+    text += output_.empty() ? "fastest: " + chosen + "; -o FILE would write it\n"
+                            : chosen + " written to " + output_ + "\n";
     return text;
   }
 

@@ -31,8 +31,8 @@ class Optimize : public ::testing::Test {
 
 TEST_F(Optimize, WritesTheFastestFormThatAgrees) {
   const std::string out = directory_ / "fast.onnx";
-  const ProcessResult run = optimize({"--precision", "f32,int8", "--calibrate", directory_ / "x.npy", "-o", out, "--json",
-                                      "--max-drop", "1"});
+  const ProcessResult run = optimize(
+      {"--precision", "f32,int8", "--calibrate", directory_ / "x.npy", "-o", out, "--json", "--max-drop", "1"});
   ASSERT_EQ(run.exit_code, 0) << run.error;
   const auto report = nlohmann::json::parse(run.out);
   EXPECT_EQ(report["forms"].size(), 2U);
