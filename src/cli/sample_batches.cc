@@ -8,17 +8,18 @@
 namespace thalweg::cli {
 namespace {
 
-/// The number of rows that the model insists on; 0 if any will do.
-int64_t fixed_rows(const InferenceModel& model) {
-  for (const ValueDescription& input : model.inputs()) {
-    if (input.shape.has_value() && input.shape->rank() > 0 && (*input.shape)[0] != kFree) return (*input.shape)[0];
+/// The number of rows that some model insists on; 0 if any will do.
+int64_t fixed_rows(const std::vector<const InferenceModel*>& models) {
+  for (const InferenceModel* model : models) {
+    for (const ValueDescription& input : model->inputs()) {
+      if (input.shape.has_value() && input.shape->rank() > 0 && (*input.shape)[0] != kFree) return (*input.shape)[0];
+    }
   }
   return 0;
 }
 
-int64_t batch_size(const InferenceModel& model, int64_t samples, int64_t wanted) {
+int64_t batch_size(int64_t fixed, int64_t samples, int64_t wanted) {
   constexpr int64_t kDefault = 16;
-  const int64_t fixed = fixed_rows(model);
   if (fixed > 0 && wanted > 0 && wanted != fixed) {
     wrong_usage("--batch ", wanted, ": the model takes batches of ", fixed, " only");
   }
@@ -43,17 +44,18 @@ Tensor padded(const Tensor& rows, int64_t count) {
 
 }  // namespace
 
-void for_each_batch(const Samples& samples, const InferenceModel& model, int64_t batch,
+void for_each_batch(const Samples& samples, const std::vector<const InferenceModel*>& models, int64_t batch,
                     const std::function<void(const SampleBatch&)>& use) {
   const int64_t all = samples.dataset->size();
   if (all == 0) return;
-  const int64_t rows = batch_size(model, all, batch);
+  const int64_t fixed = fixed_rows(models);
+  const int64_t rows = batch_size(fixed, all, batch);
   const data::BatchSampler sampler(all, {.batch_size = rows, .shuffle = false});
   data::Loader loader(*samples.dataset, sampler, {.max_batches = sampler.batches_per_epoch()});
   data::LoadedBatch loaded;
   for (int64_t first = 0; loader.next(loaded); first += loaded.batch.size()) {
     SampleBatch one{first, loaded.batch.size(), loaded.batch.inputs};
-    if (one.rows < rows && fixed_rows(model) > 0) {
+    if (one.rows < rows && fixed > 0) {
       for (Tensor& input : one.inputs) input = padded(input, rows);
     }
     use(one);

@@ -52,8 +52,8 @@ struct SampleBatch {
   std::vector<Tensor> inputs;
 };
 
-/// Reads all samples in order and hands them over in batches; reading goes on meanwhile.
-void for_each_batch(const Samples& samples, const InferenceModel& model, int64_t batch,
+/// Reads all samples in order and hands them over in batches that all `models` take; reading goes on meanwhile.
+void for_each_batch(const Samples& samples, const std::vector<const InferenceModel*>& models, int64_t batch,
                     const std::function<void(const SampleBatch&)>& use);
 
 /// Row `row` of each output without the dimension of the batch; the whole of it if the batch is one sample and the

@@ -41,6 +41,7 @@ PUBLIC_HEADER = {
     "error": "base",
     "warning": "base",
     "losses": "nn",
+    "masks": "nn",
     "zoo": "nn",
     "profile": "runtime",
     "program": "runtime",
