@@ -11,6 +11,7 @@
 
 #include <algorithm>
 #include <array>
+#include <filesystem>
 #include <string_view>
 
 #include "data/arrow/arrow_types.h"
@@ -96,13 +97,18 @@ std::shared_ptr<ds::FileFormat> csv_format(const TableOptions& options, char sep
   return format;
 }
 
+/// Arrow takes absolute paths only.
+std::string with_whole_path(const std::string& uri) {
+  return uri.find("://") == std::string::npos ? std::filesystem::absolute(uri).string() : uri;
+}
+
 }  // namespace
 
 TableFiles open_files(const std::string& uri, const TableOptions& options) {
   static const arrow::Status kInitialized = arrow::compute::Initialize();
   require_ok(kInitialized, "Arrow");
   std::string path;
-  const auto system = value_of(fs::FileSystemFromUriOrPath(uri, &path), uri);
+  const auto system = value_of(fs::FileSystemFromUriOrPath(with_whole_path(uri), &path), uri);
   std::vector<fs::FileInfo> files = find_files(*system, path, uri);
   TableFiles result;
   result.uri = uri;

@@ -1,0 +1,67 @@
+// Copyright The Thalweg Authors. SPDX-License-Identifier: Apache-2.0
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "cli/program.h"
+#include "support/golden_image.h"
+#include "support/temporary_directory.h"
+#include "thalweg/npy.h"
+
+namespace thalweg::testing {
+namespace {
+
+using ::testing::HasSubstr;
+
+TEST(Data, AFolderOfImages) {
+  const TemporaryDirectory directory;
+  std::filesystem::create_directories(directory.path() / "cats");
+  std::filesystem::create_directories(directory.path() / "dogs");
+  std::filesystem::copy(image_path("photo.jpg"), directory.path() / "cats/a.jpg");
+  std::filesystem::copy(image_path("photo.png"), directory.path() / "dogs/b.png");
+  write_bytes(directory / "dogs/bad.png", "no image");
+  const ProcessResult run = run_program({"data", directory.path().string(), "--json"});
+  const auto report = json_of(run);
+  EXPECT_EQ(report["kind"], "images");
+  EXPECT_EQ(report["images"], 3);
+  EXPECT_EQ(report["classes"]["dogs"], 2);
+  ASSERT_EQ(report["bad"].size(), 1U);
+  EXPECT_THAT(report["bad"][0].get<std::string>(), HasSubstr("bad.png"));
+  EXPECT_EQ(run.error, "");
+  const ProcessResult text = run_program({"data", directory.path().string(), "--progress"});
+  EXPECT_EQ(text.exit_code, 0);
+  EXPECT_THAT(text.out, HasSubstr("1 bad files"));
+}
+
+TEST(Data, ATable) {
+  const TemporaryDirectory directory;
+  write_bytes(directory / "table.csv", "name,age\nann,30\nbob,\nann,50\n");
+  const auto report = json_of(run_program({"data", directory / "table.csv", "--json"}));
+  EXPECT_EQ(report["rows"], 3);
+  EXPECT_EQ(report["columns"][0]["distinct"], 2);
+  EXPECT_FALSE(report["columns"][0].contains("mean"));
+  EXPECT_EQ(report["columns"][1]["nulls"], 1);
+  EXPECT_EQ(report["columns"][1]["mean"], 40);
+  EXPECT_EQ(report["columns"][1]["std"], 10);
+  EXPECT_THAT(run_program({"data", directory / "table.csv"}).out, HasSubstr("3 rows in 1 files"));
+}
+
+TEST(Data, ArraysAndSingleImages) {
+  const TemporaryDirectory directory;
+  npy::write_archive(directory / "x.npz", {{"x", Tensor::from<float>({2, 2}, {1, 2, 3, 6})}});
+  const auto arrays = json_of(run_program({"data", directory / "x.npz", "--json"}));
+  EXPECT_EQ(arrays["arrays"][0]["shape"], (std::vector<int64_t>{2, 2}));
+  EXPECT_EQ(arrays["arrays"][0]["mean"], 3);
+  EXPECT_THAT(run_program({"data", image_path("photo.gif")}).out, HasSubstr("width"));
+}
+
+TEST(Data, WhatCannotBeReadFails) {
+  const TemporaryDirectory directory;
+  for (const char* name : {"nowhere", "nothing.csv", "nothing.npy", "nothing.jpg"}) {
+    const ProcessResult run = run_program({"data", directory / name});
+    EXPECT_EQ(run.exit_code, 1) << name;
+    EXPECT_THAT(run.error, HasSubstr(name));
+  }
+}
+
+}  // namespace
+}  // namespace thalweg::testing
