@@ -94,9 +94,10 @@ void ModelOptions::add_to(CLI::App& options) {
       ->check(CLI::IsMember({"f32", "bf16"}));
 }
 
-InferenceModel ModelOptions::load(int threads_each) const {
+InferenceModel ModelOptions::load(int threads_each, Tuning tuning) const {
   InferenceOptions options;
   options.threads = threads > 0 ? threads : threads_each;
+  options.tuning = tuning;
   if (!precision.empty()) options.precision = precision_from_name(precision);
   return InferenceModel::load(path, options);
 }

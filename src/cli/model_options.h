@@ -19,7 +19,7 @@ struct ModelOptions {
 
   void add_to(CLI::App& options);
   /// `threads_each` for each concurrent call, where not --threads.
-  InferenceModel load(int threads_each = 0) const;
+  InferenceModel load(int threads_each = 0, Tuning tuning = Tuning::kMeasured) const;
 };
 
 /// Options that give a model inputs which nobody has data for: random numbers, of shapes from the model and the user.

@@ -7,7 +7,7 @@
 #include "cli/model_options.h"
 #include "cli/prediction_writer.h"
 #include "cli/progress.h"
-#include "cli/samples.h"
+#include "cli/sample_images.h"
 
 namespace thalweg::cli {
 namespace {
@@ -56,7 +56,9 @@ class Predict : public Command {
 
   int run() override {
     choose_kind();
-    const InferenceModel model = model_.load();
+    // For one picture, to measure kernels first would take longer than the slower of them.
+    const bool is_one = std::filesystem::is_regular_file(samples_.path) && is_image_source(samples_.path);
+    const InferenceModel model = model_.load(0, is_one ? Tuning::kFixed : Tuning::kMeasured);
     choose_outputs(model);
     const Samples samples = open_samples(samples_, model);
     format_.samples = samples.dataset->size();
