@@ -42,9 +42,8 @@ std::unique_ptr<Graph> small_network() {
   auto graph = std::make_unique<Graph>("digits");
   Value* x = graph->input("x", {DType::kF32, {kFree, 1, 28, 28}});
   const auto conv = [](int64_t in, int64_t out) { return nn::Conv2d(in, out, 3, {.padding = {1, 1}}); };
-  const nn::Sequential net{conv(1, 32),    nn::ReLU(),  conv(32, 64),      nn::ReLU(),
-                           nn::MaxPool2d(2), conv(64, 64), nn::ReLU(),       nn::MaxPool2d(2),
-                           nn::Flatten(),  nn::Linear(64 * 49, 10)};
+  const nn::Sequential net{conv(1, 32),  nn::ReLU(), conv(32, 64),     nn::ReLU(),    nn::MaxPool2d(2),
+                           conv(64, 64), nn::ReLU(), nn::MaxPool2d(2), nn::Flatten(), nn::Linear(64 * 49, 10)};
   graph->mark_output(net.forward(nn::Scope(*graph), x));
   return graph;
 }
