@@ -46,7 +46,7 @@ typedef enum tw_precision {
 
 /* A dense row-major array. As an input the caller owns dims and data, which must stay as they are during the call. */
 typedef struct tw_tensor {
-  tw_dtype dtype;
+  int32_t dtype; /* a tw_dtype */
   int32_t rank;
   const int64_t* dims; /* outermost first; may be null if rank is 0 */
   void* data;
@@ -55,7 +55,7 @@ typedef struct tw_tensor {
 /* What a model takes or gives. */
 typedef struct tw_value_info {
   const char* name;
-  tw_dtype dtype;      /* TW_UNKNOWN if the model does not say, or if it is none of the above */
+  int32_t dtype;       /* a tw_dtype; TW_UNKNOWN if the model does not say, or if it is none of the above */
   int32_t rank;        /* -1 if not even that is known */
   const int64_t* dims; /* -1 where the size may differ from run to run */
 } tw_value_info;

@@ -41,7 +41,7 @@ void describe(const std::vector<ValueDescription>& values, size_t index, const c
   TW_REQUIRE(index < values.size(), "there are ", values.size(), " ", what, "s, none of number ", index);
   const ValueDescription& value = values[index];
   info->name = value.name.c_str();
-  info->dtype = value.dtype.has_value() ? static_cast<tw_dtype>(*value.dtype) : TW_UNKNOWN;
+  info->dtype = value.dtype.has_value() ? static_cast<int32_t>(*value.dtype) : static_cast<int32_t>(TW_UNKNOWN);
   info->rank = value.shape.has_value() ? value.shape->rank() : -1;
   info->dims = value.shape.has_value() ? value.shape->dims().data() : nullptr;
 }
@@ -150,7 +150,7 @@ tw_status tw_result_tensor(const tw_result* result, size_t index, tw_tensor* ten
     TW_REQUIRE(index < result->tensors.size(), "there are ", result->tensors.size(), " outputs, none of number ",
                index);
     const Tensor& from = result->tensors[index];
-    *tensor = {static_cast<tw_dtype>(from.dtype()), from.shape().rank(), from.shape().dims().data(), from.raw()};
+    *tensor = {static_cast<int32_t>(from.dtype()), from.shape().rank(), from.shape().dims().data(), from.raw()};
   });
 }
 

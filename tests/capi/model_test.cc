@@ -77,7 +77,7 @@ TEST(CApi, FailuresAreTexts) {
   const tw_tensor negative{TW_F32, 2, dims, &value};
   EXPECT_EQ(tw_model_run(loaded.model, &negative, 1, &result), TW_ERROR);
   EXPECT_THAT(tw_last_error(), HasSubstr("negative"));
-  const tw_tensor unknown{static_cast<tw_dtype>(99), 0, nullptr, &value};
+  const tw_tensor unknown{99, 0, nullptr, &value};
   EXPECT_EQ(tw_model_run(loaded.model, &unknown, 1, &result), TW_ERROR);
   EXPECT_THAT(tw_last_error(), HasSubstr("element type 99"));
   EXPECT_EQ(tw_model_run(loaded.model, nullptr, 1, &result), TW_ERROR);

@@ -76,6 +76,15 @@ std::vector<TensorType> types_of(const std::vector<TensorColumns>& tensors) {
   return result;
 }
 
+/// `count` rows of a block from `from` on become rows of the batch from `to` on.
+void copy_rows(const Block& block, int64_t from, int64_t count, const Batch& batch, int64_t to) {
+  for (size_t i = 0; i < block.tensors.size(); ++i) {
+    const Tensor& target = i < batch.inputs.size() ? batch.inputs[i] : batch.targets[i - batch.inputs.size()];
+    const Tensor& source = block.tensors[i];
+    std::memcpy(row_of(target, to), row_of(source, from), static_cast<size_t>(count) * row_bytes(source));
+  }
+}
+
 }  // namespace
 
 class Table::Impl {
@@ -184,23 +193,19 @@ void Table::Impl::read_all() {
 }
 
 void Table::Impl::read(std::span<const int64_t> indices, const Batch& batch, int64_t row) const {
-  BlockPtr current;
-  int64_t begin = 0;
-  int64_t end = 0;
-  for (const int64_t index : indices) {
-    if (index < begin || index >= end) {
-      TW_REQUIRE(index >= 0 && index < size(), files_.uri, ": ", size(), " rows, none has the number ", index);
-      const auto number = static_cast<size_t>(std::upper_bound(ends_.begin(), ends_.end(), index) - ends_.begin());
-      current = block(number);
-      begin = number == 0 ? 0 : ends_[number - 1];
-      end = ends_[number];
+  for (size_t i = 0; i < indices.size();) {
+    const int64_t index = indices[i];
+    TW_REQUIRE(index >= 0 && index < size(), files_.uri, ": ", size(), " rows, none has the number ", index);
+    const auto number = static_cast<size_t>(std::upper_bound(ends_.begin(), ends_.end(), index) - ends_.begin());
+    const BlockPtr current = block(number);
+    const int64_t begin = number == 0 ? 0 : ends_[number - 1], end = ends_[number];
+    for (; i < indices.size() && indices[i] >= begin && indices[i] < end;) {
+      // Rows that follow each other in the block as well as in the batch move together.
+      const size_t first = i++;
+      while (i < indices.size() && indices[i] == indices[i - 1] + 1 && indices[i] < end) ++i;
+      copy_rows(*current, indices[first] - begin, static_cast<int64_t>(i - first), batch,
+                row + static_cast<int64_t>(first));
     }
-    for (size_t i = 0; i < current->tensors.size(); ++i) {
-      const Tensor& target = i < batch.inputs.size() ? batch.inputs[i] : batch.targets[i - batch.inputs.size()];
-      const Tensor& source = current->tensors[i];
-      std::memcpy(row_of(target, row), row_of(source, index - begin), row_bytes(source));
-    }
-    ++row;
   }
 }
 

@@ -27,7 +27,8 @@ class DynamicLinearKernel : public Kernel {
     attr.set_scales_mask(DNNL_ARG_WEIGHTS, 2);
     source_ = {{rows_, columns}, memory::data_type::u8, memory::format_tag::ab};
     result_ = {{rows_, channels}, memory::data_type::f32, memory::format_tag::ab};
-    if (node.input(3) != nullptr) bias_ = {{1, channels}, memory::data_type::f32, memory::format_tag::ab};
+    has_bias_ = node.input(3) != nullptr;
+    if (has_bias_) bias_ = {{1, channels}, memory::data_type::f32, memory::format_tag::ab};
     // Rearranging weights pays only if it is done once.
     const memory::desc asked = fixed_weights ? any_layout(weight) : Layout(weight).desc();
     const dnnl::matmul::primitive_desc pd(dnnl_engine(), source_, asked, bias_, result_, attr);
@@ -83,13 +84,14 @@ class DynamicLinearKernel : public Kernel {
         {DNNL_ARG_ATTR_SCALES | DNNL_ARG_SRC, at(f32_vector(1), &scale)},
         {DNNL_ARG_ATTR_ZERO_POINTS | DNNL_ARG_SRC, at(one_integer, &zero)},
         {DNNL_ARG_ATTR_SCALES | DNNL_ARG_WEIGHTS, at(f32_vector(outputs[0].shape()[-1]), arguments.inputs[2])}};
-    if (bias_) operands.emplace(DNNL_ARG_BIAS, at(bias_, arguments.inputs[3]));
+    if (has_bias_) operands.emplace(DNNL_ARG_BIAS, at(bias_, arguments.inputs[3]));
     if (scratchpad_.get_size() > 0) operands.emplace(DNNL_ARG_SCRATCHPAD, at(scratchpad_, integers + integer_bytes()));
     primitive_.execute(dnnl_stream(), operands);
     dnnl_stream().wait();
   }
 
   int64_t rows_ = 0;
+  bool has_bias_ = false;
   memory::desc source_, result_, bias_, scratchpad_;
   dnnl::matmul primitive_;
 };
