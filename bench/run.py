@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 """Runs each case with Thalweg and with the fastest form of its peer, side by side, and prints the ratio. The peer is PyTorch
-where the case trains, ONNX Runtime or OpenVINO where it infers, and what data_cases.py names where it reads data.
+where the case trains, ONNX Runtime or OpenVINO where it infers, what data_cases.py names where it reads data, and gloo
+between two processes.
 
 For each case:
   1. every configuration of the peer is tried in a process of its own; the fastest stays. One that fails is reported and skipped.
@@ -35,8 +36,9 @@ sys.path.insert(0, str(HERE / "peer"))
 
 from cases import CASES as MODEL_CASES  # noqa: E402
 from data_cases import DATA_CASES  # noqa: E402
+from group_cases import GROUP_CASES  # noqa: E402
 
-CASES = MODEL_CASES | DATA_CASES
+CASES = MODEL_CASES | DATA_CASES | GROUP_CASES
 
 PR_SET_PDEATHSIG = 1
 QUIET_CORES = 0.15  # what other programs may use before a figure counts as disturbed

@@ -13,6 +13,7 @@
 
 #include "bench/cases.h"
 #include "bench/data_run.h"
+#include "bench/group_run.h"
 #include "bench/inference_run.h"
 #include "bench/int8_run.h"
 #include "bench/training_run.h"
@@ -77,13 +78,17 @@ struct Run {
   std::function<double()> loss;  ///< of the last step
   Session* session = nullptr;    ///< where a program runs
   std::function<std::string()> explanation = nullptr;
+  std::function<void(int)> announce = nullptr;  ///< told how many steps follow
+  std::function<void()> reset = nullptr;        ///< before each step
 };
 
 json run_steps(Run& run, int steps) {
   using Clock = std::chrono::steady_clock;
   json ms = json::array();
   json losses = json::array();
+  if (run.announce) run.announce(steps);
   for (int i = 0; i < steps; ++i) {
+    if (run.reset) run.reset();
     const auto begin = Clock::now();
     run.step();
     ms.push_back(std::chrono::duration<double, std::milli>(Clock::now() - begin).count());
@@ -158,6 +163,12 @@ void work(const Arguments& arguments) {
     work(arguments, {[&] { loss = step(); }, [&] { return loss; }});
     return;
   }
+  if (arguments.name.starts_with("allreduce_")) {
+    AllReduceRun run(arguments.name);
+    work(arguments, {[&] { run.step(); }, [&] { return run.check(); }, nullptr, nullptr,
+                     [&](int steps) { run.announce(steps); }, [&] { run.reset(); }});
+    return;
+  }
   const json spec = find_case(arguments.name);
   if (!arguments.write_int8.empty()) {
     write_int8_model(spec, arguments.write_int8, arguments.threads);
@@ -181,6 +192,8 @@ void work(const Arguments& arguments) {
 }  // namespace thalweg::bench
 
 int main(int argc, char** argv) {
+  int status = 0;
+  if (thalweg::bench::AllReduceRun::serve_as_second(status)) return status;
   try {
     thalweg::bench::work(thalweg::bench::parse(argc, argv));
     return 0;

@@ -39,9 +39,13 @@ def peak_mb():
 
 
 def run(runner, steps):
-    """runner.step() is what is timed; runner.loss(its result), which may cost something, is not."""
+    """runner.step() is what is timed; runner.loss(its result), which may cost something, is not, nor runner.reset(), if
+    there is one. runner.announce(steps), if there is one, is told how many steps follow."""
     ms, losses = [], []
+    reset = getattr(runner, "reset", lambda: None)
+    getattr(runner, "announce", lambda steps: None)(steps)
     for _ in range(steps):
+        reset()
         start = time.perf_counter()
         result = runner.step()
         ms.append(round((time.perf_counter() - start) * 1e3, 3))

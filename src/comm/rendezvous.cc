@@ -105,8 +105,9 @@ void Rendezvous::Impl::serve() {
     for (Client& client : clients_) read(client, now);
     drop_lost(now);
     membership_.tick(now);
-    deliver();
+    // In this order: who is told something can see it in the state.
     publish();
+    deliver();
   }
 }
 
