@@ -20,6 +20,8 @@
 
 namespace thalweg {
 
+class Scheme;
+
 /// Builds the value that training makes small: one element, from the model's outputs and the targets of a batch. Made
 /// from a function of both lists; of two values, for models with one of each; or of two values and options, which then
 /// take their defaults:
@@ -164,6 +166,10 @@ struct TrainOptions {
   std::vector<std::shared_ptr<Callback>> callbacks = {};
   /// Batches fetched ahead.
   int prefetch = 2;
+  /// How this worker and others train the model together (thalweg/sync.h); null: alone. All must have the same options
+  /// and data. `batch_size` is that of all workers together: each takes a part of every batch. Losses, samples and
+  /// speeds are those of the group. The first worker writes checkpoints and TensorBoard events and shows progress.
+  std::shared_ptr<Scheme> scheme = nullptr;
 };
 
 struct EpochRecord {

@@ -109,12 +109,17 @@ Loader::Impl::~Impl() {
 void Loader::Impl::open_slot() {
   auto slot = std::make_shared<Slot>();
   slot->loaded.position = sampler_.position();
+  slot->loaded.whole_samples = sampler_.batch_samples();
   const std::span<const int64_t> indices = sampler_.next();
   slot->indices.assign(indices.begin(), indices.end());
   slot->loaded.last_of_epoch = sampler_.position().epoch != slot->loaded.position.epoch;
-  slot->grain = dataset_.is_costly() ? 1 : slot->indices.size();
+  slot->grain = dataset_.is_costly() ? 1 : std::max<size_t>(1, slot->indices.size());
   if (remaining_ > 0) --remaining_;
   slots_.push_back(slot);
+  if (slot->indices.empty()) {  // no task will complete it
+    completed_.notify_all();
+    return;
+  }
   try {
     slot->loaded.batch = pool_->take(static_cast<int64_t>(slot->indices.size()));
   } catch (...) {  // out of memory, or types that make no batch: the consumer gets to know

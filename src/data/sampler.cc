@@ -35,6 +35,8 @@ BatchSampler::BatchSampler(int64_t size, const SamplerOptions& options) : size_(
   TW_REQUIRE(options.shuffle_window >= 0, "the shuffle window must not be negative, got ", options.shuffle_window);
   TW_REQUIRE(batches_per_epoch() > 0, "a dataset of ", size, " samples has no full batch of ", options.batch_size,
              ": use a smaller batch or keep the last one");
+  TW_REQUIRE(options.share.parts >= 1 && options.share.part >= 0 && options.share.part < options.share.parts, "part ",
+             options.share.part, " of ", options.share.parts, " is no share of a batch");
 }
 
 int64_t BatchSampler::batches_per_epoch() const {
@@ -63,12 +65,19 @@ void BatchSampler::arrange() {
   }
 }
 
+int64_t BatchSampler::batch_samples() const {
+  return std::min(options_.batch_size, size_ - position_.batch * options_.batch_size);
+}
+
 std::span<const int64_t> BatchSampler::next() {
   arrange();
-  const int64_t begin = position_.batch * options_.batch_size;
-  const int64_t end = std::min(begin + options_.batch_size, size_);
+  const int64_t samples = batch_samples();
+  const auto [part, parts] = options_.share;
+  const auto first_of = [&](int64_t p) { return p * (samples / parts) + std::min(p, samples % parts); };
+  const int64_t begin = position_.batch * options_.batch_size + first_of(part);
+  const int64_t count = first_of(part + 1) - first_of(part);
   seek({position_.epoch, position_.batch + 1});
-  return {order_.data() + begin, static_cast<size_t>(end - begin)};
+  return {order_.data() + begin, static_cast<size_t>(count)};
 }
 
 }  // namespace thalweg::data

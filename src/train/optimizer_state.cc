@@ -2,6 +2,7 @@
 #include "train/optimizer_state.h"
 
 #include <cstring>
+#include <map>
 #include <set>
 #include <sstream>
 
@@ -50,11 +51,14 @@ void write_slot(const Variables& variables, const optim::Slot& slot, const std::
   }
 }
 
-void check(const SafetensorsFile& file, const std::string& name, const TensorType& type, std::ostream& faults) {
-  if (!file.contains(name)) {
+using Tensors = std::map<std::string, Tensor>;
+
+void check(const Tensors& state, const std::string& name, const TensorType& type, std::ostream& faults) {
+  const auto found = state.find(name);
+  if (found == state.end()) {
     faults << "\n  missing '" << name << "'";
-  } else if (file.type(name) != type) {
-    faults << "\n  '" << name << "' is " << file.type(name) << ", not " << type;
+  } else if (found->second.type() != type) {
+    faults << "\n  '" << name << "' is " << found->second.type() << ", not " << type;
   }
 }
 
@@ -72,30 +76,39 @@ std::vector<NamedTensor> read_optimizer(optim::Optimizer& optimizer, const Varia
   return result;
 }
 
-void write_optimizer(optim::Optimizer& optimizer, const Variables& variables, const SafetensorsFile& file) {
+void write_optimizer(optim::Optimizer& optimizer, const Variables& variables, const std::vector<NamedTensor>& state,
+                     const std::string& source) {
+  Tensors given;
+  for (const NamedTensor& entry : state) given[entry.name] = entry.tensor;
   std::ostringstream faults;
   std::set<std::string> expected;
   for (size_t p = 0; p < optimizer.num_parameters(); ++p) {
     const std::string& parameter = optimizer.parameter_name(p);
-    check(file, kUpdates + parameter, {DType::kI64, {}}, faults);
+    check(given, kUpdates + parameter, {DType::kI64, {}}, faults);
     expected.insert(kUpdates + parameter);
     for (const optim::Slot& slot : optimizer.slots(p)) {
-      check(file, slot_name(slot, parameter), slot_type(variables, slot, parameter), faults);
+      check(given, slot_name(slot, parameter), slot_type(variables, slot, parameter), faults);
       expected.insert(slot_name(slot, parameter));
     }
   }
-  for (const std::string& name : file.names()) {
+  for (const auto& [name, tensor] : given) {
     if (expected.count(name) == 0) faults << "\n  unexpected '" << name << "'";
   }
-  TW_REQUIRE(faults.str().empty(), file.path(), ": is not the state of this optimizer (", optimizer.name(),
+  TW_REQUIRE(faults.str().empty(), source, ": is not the state of this optimizer (", optimizer.name(),
              "):", faults.str());
   for (size_t p = 0; p < optimizer.num_parameters(); ++p) {
     const std::string& parameter = optimizer.parameter_name(p);
-    optimizer.set_updates(p, static_cast<int64_t>(file.load(kUpdates + parameter).item()));
+    optimizer.set_updates(p, static_cast<int64_t>(given.at(kUpdates + parameter).item()));
     for (const optim::Slot& slot : optimizer.slots(p)) {
-      write_slot(variables, slot, parameter, file.load(slot_name(slot, parameter)));
+      write_slot(variables, slot, parameter, given.at(slot_name(slot, parameter)));
     }
   }
+}
+
+void write_optimizer(optim::Optimizer& optimizer, const Variables& variables, const SafetensorsFile& file) {
+  std::vector<NamedTensor> state;
+  for (const std::string& name : file.names()) state.push_back({name, file.load(name)});
+  write_optimizer(optimizer, variables, state, file.path());
 }
 
 }  // namespace thalweg

@@ -14,7 +14,10 @@ namespace thalweg {
 /// that wrote it. How often each parameter was updated is "updates/<parameter>".
 std::vector<NamedTensor> read_optimizer(optim::Optimizer& optimizer, const Variables& variables);
 
-/// Throws Error naming the file and every slot that is missing, unexpected or of another shape, before any has changed.
+/// What `read_optimizer` gave. Throws Error naming the source and every slot that is missing, unexpected or of another
+/// shape, before any has changed.
+void write_optimizer(optim::Optimizer& optimizer, const Variables& variables, const std::vector<NamedTensor>& state,
+                     const std::string& source);
 void write_optimizer(optim::Optimizer& optimizer, const Variables& variables, const SafetensorsFile& file);
 
 }  // namespace thalweg

@@ -14,8 +14,8 @@ namespace thalweg {
 namespace {
 
 StepOptions step_options(const TrainOptions& options) {
-  return {options.precision, options.math,       options.tuning, options.threads,
-          options.clip_norm, options.accumulate, options.seed,   options.profile};
+  return {options.precision,  options.math, options.tuning,  options.threads,     options.clip_norm,
+          options.accumulate, options.seed, options.profile, options.scheme.get()};
 }
 
 TrainOptions checked(TrainOptions options) {
@@ -76,8 +76,8 @@ Trainer::Impl::Impl(Model& trained, const Loss& loss, optim::Optimizer given, Tr
   const double rate = options.learning_rate > 0 ? options.learning_rate : optimizer.default_learning_rate();
   if (schedule == nullptr) schedule = optim::constant(rate);
   if (options.clip_value > 0) optimizer.set_clip_value(options.clip_value);
-  if (!options.tensorboard.empty()) callbacks.push_back(make_tensorboard_callback(options.tensorboard));
-  if (auto printer = make_progress_printer(options.progress)) callbacks.push_back(printer);
+  if (!options.tensorboard.empty()) leader_callbacks.push_back(make_tensorboard_callback(options.tensorboard));
+  if (auto printer = make_progress_printer(options.progress)) leader_callbacks.push_back(printer);
   if (!options.end) state.epochs = options.epochs;
   PredictOptions predict = model.impl().predict_options;
   if (predict.threads == 0 && options.threads != 0) {
@@ -88,17 +88,26 @@ Trainer::Impl::Impl(Model& trained, const Loss& loss, optim::Optimizer given, Tr
 
 void Trainer::Impl::tell(const std::function<void(Callback&)>& event) {
   for (const auto& callback : callbacks) event(*callback);
+  if (!leads()) return;
+  for (const auto& callback : leader_callbacks) event(*callback);
 }
 
-data::BatchSampler Trainer::Impl::start(const data::Dataset& train, const data::Dataset* validation) {
+data::BatchSampler Trainer::Impl::make_sampler(int64_t samples) const {
+  data::SamplerOptions order{options.batch_size, options.shuffle, options.seed, options.last_batch};
+  if (options.scheme != nullptr) order.share = options.scheme->share();
+  data::BatchSampler sampler(samples, order);
+  sampler.seek(position);
+  return sampler;
+}
+
+void Trainer::Impl::start(const data::Dataset& train, const data::Dataset* validation) {
   TW_REQUIRE(options.early_stopping.patience == 0 || validation != nullptr,
              "early stopping needs data to validate on: give it to fit");
-  data::BatchSampler sampler(train.size(), {options.batch_size, options.shuffle, options.seed, options.last_batch});
   TW_REQUIRE(train_samples == 0 || train_samples == train.size(), "the run that is resumed had ", train_samples,
              " samples to train on, this dataset has ", train.size());
-  sampler.seek(position);
   // For full batches first, also if a resumed run starts with a smaller one: the first program decides how weights lie
-  // in memory, and with that the last bits of every sum.
+  // in memory, and with that the last bits of every sum. In a group it is the same at every worker, however many
+  // there are.
   step.prepare(train.allocate(std::min(options.batch_size, train.size())));
   if (pending_optimizer) {
     const std::unique_lock<std::shared_mutex> lock(model.impl().weights_mutex);
@@ -106,26 +115,49 @@ data::BatchSampler Trainer::Impl::start(const data::Dataset& train, const data::
     pending_optimizer.reset();
   }
   train_samples = train.size();
+  if (options.scheme != nullptr) options.scheme->start(*this);
   // An error may have left batches half way to an update; those are taken again.
   step.discard();
   step.set_runs(runs);
   group_loss = 0;
   group_samples = 0;
-  state.batches_per_epoch = sampler.batches_per_epoch();
+  state.batches_per_epoch = make_sampler(train.size()).batches_per_epoch();
   state.progress.iterations_per_epoch = (state.batches_per_epoch + options.accumulate - 1) / options.accumulate;
-  return sampler;
 }
 
 void Trainer::Impl::fit(const data::Dataset& train, const data::Dataset* validation) {
-  const data::BatchSampler sampler = start(train, validation);
+  start(train, validation);
   tell([&](Callback& callback) { callback.on_start(state); });
-  if (!end(state.progress)) {
-    data::Loader loader(train, sampler, {.depth = options.prefetch});
-    while (!advance(loader, validation)) {
-    }
+  while (!end(state.progress) && !run_batches(train, validation)) {
   }
   finish();
+  if (options.scheme != nullptr) options.scheme->finish(*this);
   tell([&](Callback& callback) { callback.on_end(state); });
+}
+
+bool Trainer::Impl::run_batches(const data::Dataset& train, const data::Dataset* validation) {
+  data::Loader loader(train, make_sampler(train.size()), {.depth = options.prefetch});
+  try {
+    while (!advance(loader, validation)) {
+      if (options.scheme == nullptr || !options.scheme->change_wanted()) continue;
+      regroup("");
+      return false;
+    }
+  } catch (const GroupChanged& change) {
+    regroup(change.what());
+    return false;
+  }
+  return true;
+}
+
+void Trainer::Impl::regroup(const std::string& failure) {
+  tell([&](Callback& callback) {
+    callback.on_message(failure.empty() ? "admitting a worker" : "the group has changed: " + failure);
+  });
+  options.scheme->regroup(*this, failure);
+  step.set_runs(runs);
+  group_loss = 0;
+  group_samples = 0;
 }
 
 bool Trainer::Impl::advance(data::Loader& loader, const data::Dataset* validation) {
@@ -145,18 +177,21 @@ bool Trainer::Impl::advance(data::Loader& loader, const data::Dataset* validatio
   if (validated) validate(*validation);
   if (loaded.last_of_epoch) end_epoch(validated);
   if (!options.checkpoints.directory.empty() && options.checkpoints.when(state.progress)) checkpoint();
-  return stop.load() || best.should_stop() || end(state.progress);
+  return stopping() || best.should_stop() || end(state.progress);
 }
 
 bool Trainer::Impl::run_batch(const data::LoadedBatch& loaded) {
   state.learning_rate = schedule->learning_rate(state.progress);
   bool updated = false;
   try {
-    const StepResult result = step.run(loaded.batch, state.learning_rate);
-    count_batch(loaded, result.loss);
+    const StepResult result = step.run(loaded.batch, {state.learning_rate, loaded.whole_samples, stop.load()});
+    count_batch(result);
+    stop_agreed = result.stop;
     updated = result.updated;
   } catch (const NonFiniteLoss& error) {
     report_bad_batch(loaded, error.what());
+  } catch (const GroupChanged&) {
+    throw;
   } catch (const Error& error) {
     throw Error(place_of(loaded) + ": " + error.what());
   }
@@ -164,12 +199,12 @@ bool Trainer::Impl::run_batch(const data::LoadedBatch& loaded) {
   return updated;
 }
 
-void Trainer::Impl::count_batch(const data::LoadedBatch& loaded, double loss) {
-  const auto samples = static_cast<double>(loaded.batch.size());
-  totals.loss_sum += loss * samples;
-  totals.samples += loaded.batch.size();
-  group_loss += loss * samples;
-  group_samples += loaded.batch.size();
+void Trainer::Impl::count_batch(const StepResult& result) {
+  const auto samples = static_cast<double>(result.samples);
+  totals.loss_sum += result.loss * samples;
+  totals.samples += result.samples;
+  group_loss += result.loss * samples;
+  group_samples += result.samples;
 }
 
 std::string Trainer::Impl::place_of(const data::LoadedBatch& loaded) const {
@@ -229,14 +264,14 @@ void Trainer::Impl::end_epoch(bool validated) {
 }
 
 void Trainer::Impl::checkpoint() {
-  if (last_checkpoint == state.progress.iteration) return;
+  if (last_checkpoint == state.progress.iteration || !leads()) return;
   const std::string path = write_checkpoint(options.checkpoints.directory, snapshot(), options.checkpoints.keep);
   last_checkpoint = state.progress.iteration;
   tell([&](Callback& callback) { callback.on_checkpoint(state, path); });
 }
 
 void Trainer::Impl::finish() {
-  if (stop.load()) {
+  if (stopping()) {
     if (!options.checkpoints.directory.empty()) checkpoint();
     return;
   }

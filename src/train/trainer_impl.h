@@ -8,6 +8,8 @@
 #include "train/checkpoint.h"
 #include "train/early_stop.h"
 #include "train/evaluator.h"
+#include "train/model_impl.h"
+#include "train/scheme.h"
 #include "train/training_step.h"
 
 namespace thalweg {
@@ -20,15 +22,15 @@ struct EpochTotals {
   double wait_seconds = 0;
 };
 
-struct Trainer::Impl {
+struct Trainer::Impl : Trainee {
   Impl(Model& trained, const Loss& loss, optim::Optimizer given, TrainOptions given_options, std::atomic<bool>& flag);
 
   void fit(const data::Dataset& train, const data::Dataset* validation);
-  data::BatchSampler start(const data::Dataset& train, const data::Dataset* validation);
+  void start(const data::Dataset& train, const data::Dataset* validation);
   /// One batch and what follows from it; true when the run ends.
   bool advance(data::Loader& loader, const data::Dataset* validation);
   bool run_batch(const data::LoadedBatch& loaded);
-  void count_batch(const data::LoadedBatch& loaded, double loss);
+  void count_batch(const StepResult& result);
   /// For messages: the step, epoch and batch.
   std::string place_of(const data::LoadedBatch& loaded) const;
   void report_bad_batch(const data::LoadedBatch& loaded, const std::string& what);
@@ -40,11 +42,25 @@ struct Trainer::Impl {
   void tell(const std::function<void(Callback&)>& event);
 
   // The state that a checkpoint keeps: trainer_state.cc.
-  Checkpoint snapshot();
   std::string to_json() const;
   void from_json(const nlohmann::json& json);
   void check_settings(const nlohmann::json& json) const;
   void resume(const std::string& path);
+
+  // Trainee: what the scheme sees.
+  Variables& variables() override { return *model.impl().variables; }
+  const std::vector<TrainedVariable>& trained() const override { return step.trained(); }
+  int64_t iteration() const override { return state.progress.iteration; }
+  Checkpoint snapshot() override;
+  void restore(const Checkpoint& snapshot) override;
+
+  /// This worker writes checkpoints and shows progress.
+  bool stopping() const { return options.scheme == nullptr ? stop.load() : stop_agreed; }
+  bool leads() const { return options.scheme == nullptr || options.scheme->leads(); }
+  data::BatchSampler make_sampler(int64_t samples) const;
+  /// Batches from the current position on; true when the run ends, false when the group has changed.
+  bool run_batches(const data::Dataset& train, const data::Dataset* validation);
+  void regroup(const std::string& failure);
 
   Model& model;
   optim::Optimizer optimizer;
@@ -55,6 +71,8 @@ struct Trainer::Impl {
   optim::SchedulePtr schedule;
   optim::Trigger end;
   std::vector<std::shared_ptr<Callback>> callbacks;
+  /// Of the worker that leads.
+  std::vector<std::shared_ptr<Callback>> leader_callbacks;
   std::string score_name;
 
   TrainState state;
@@ -69,6 +87,8 @@ struct Trainer::Impl {
   std::vector<NamedTensor> best_weights;
   std::vector<EpochRecord> history;
   int64_t last_checkpoint = -1;
+  /// Somebody, here or at another worker, wants the run to end.
+  bool stop_agreed = false;
   /// Read by `resume`; applied once the optimiser knows its parameters.
   std::optional<SafetensorsFile> pending_optimizer;
 };

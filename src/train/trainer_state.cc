@@ -142,6 +142,20 @@ Checkpoint Trainer::Impl::snapshot() {
   return result;
 }
 
+void Trainer::Impl::restore(const Checkpoint& given) {
+  const std::unique_lock<std::shared_mutex> lock(model.impl().weights_mutex);
+  try {
+    const Json json = Json::parse(given.trainer_json);
+    check_settings(json);
+    write_optimizer(optimizer, *model.impl().variables, given.optimizer, "the state that another worker sent");
+    from_json(json);
+  } catch (const Json::exception& error) {
+    raise("the state that another worker sent cannot be read: ", error.what());
+  }
+  write_weights(model.impl(), given.weights);
+  best_weights = given.best_weights;
+}
+
 void Trainer::Impl::resume(const std::string& path) {
   const std::string folder = find_checkpoint(path);
   TW_REQUIRE(!folder.empty(), path, ": holds no complete checkpoint");

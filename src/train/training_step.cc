@@ -37,6 +37,18 @@ int64_t row_size(const Variables& variables, size_t variable) {
   return shape.rank() == 0 ? 1 : shape.num_elements(1, shape.rank());
 }
 
+std::vector<TrainedVariable> trained_by(const Program& program) {
+  std::vector<GradientSlot> slots = program.gradients();
+  std::stable_sort(slots.begin(), slots.end(),
+                   [](const GradientSlot& a, const GradientSlot& b) { return a.ready_step < b.ready_step; });
+  std::vector<TrainedVariable> result;
+  for (const GradientSlot& slot : slots) {
+    const size_t floats = program.variables().layout(slot.variable).bytes() / sizeof(float);
+    result.push_back({slot.variable, floats, slot.sparse, row_size(program.variables(), slot.variable)});
+  }
+  return result;
+}
+
 }  // namespace
 
 struct TrainingStep::Compiled {
@@ -87,6 +99,7 @@ std::unique_ptr<TrainingStep::Compiled> TrainingStep::compile(const data::Batch&
   result->loss_comes_first =
       std::all_of(slots.begin(), slots.end(), [&](const GradientSlot& slot) { return slot.ready_step >= loss_step; });
   register_parameters(*result->program, frozen);
+  trained_ = trained_by(*result->program);
   return result;
 }
 
@@ -213,23 +226,33 @@ void TrainingStep::check_loss(Run& run) {
   run.loss_checked = true;
 }
 
-StepResult TrainingStep::run(const data::Batch& batch, double learning_rate) {
-  Model::Impl& model = model_.impl();
-  const std::unique_lock<std::shared_mutex> lock(model.weights_mutex);
-  Run run{compiled_for(batch), static_cast<double>(std::max<int64_t>(batch.size(), 1)), {}, false};
+StepResult TrainingStep::run(const data::Batch& batch, const StepInput& input) {
+  const std::unique_lock<std::shared_mutex> lock(model_.impl().weights_mutex);
+  optimizer_.begin_step(input.learning_rate);
+  StepResult result = options_.scheme != nullptr ? run_in_group(batch, input) : run_alone(batch, input);
+  model_.impl().variables->touch();
+  return result;
+}
+
+std::vector<Tensor> TrainingStep::run_program(Run& run, const data::Batch& batch, const GradientCallback& on_gradient) {
   Session& session = session_of(run.compiled);
   session.set_step(options_.seed * 0x9E3779B97F4A7C15ULL + runs_);
-  optimizer_.begin_step(learning_rate);
   std::vector<Tensor> inputs = batch.inputs;
   inputs.insert(inputs.end(), batch.targets.begin(), batch.targets.end());
   // Counted even if the loss turns out not to be finite: a batch that is skipped still uses up its random numbers.
   ++runs_;
+  return session.run(inputs, on_gradient);
+}
+
+StepResult TrainingStep::run_alone(const data::Batch& batch, const StepInput& input) {
+  Run run{compiled_for(batch), static_cast<double>(std::max<int64_t>(batch.size(), 1)), {}, false};
   StepResult result;
-  result.outputs = session.run(inputs, [&](const GradientView& view) { on_gradient(run, view); });
+  result.outputs = run_program(run, batch, [&](const GradientView& view) { on_gradient(run, view); });
   check_loss(run);
   result.loss = result.outputs[run.compiled.loss_output].item();
+  result.samples = batch.size();
+  result.stop = input.stop;
   result.outputs.resize(run.compiled.loss_output);
-  model.variables->touch();
   if (options_.accumulate == 1) {
     result.updated = true;
   } else {

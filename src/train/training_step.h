@@ -10,6 +10,7 @@
 #include "thalweg/optim.h"
 #include "thalweg/train.h"
 #include "train/gradient_sums.h"
+#include "train/scheme.h"
 
 namespace thalweg {
 
@@ -26,10 +27,25 @@ struct StepOptions {
   uint64_t seed = 0;
   /// Times every node, for explain().
   bool profile = false;
+  /// Not owned; null: this worker trains alone.
+  Scheme* scheme = nullptr;
+};
+
+/// What a step is to do besides its batch.
+struct StepInput {
+  double learning_rate = 0;
+  /// Of the batch that this worker's is a share of; 0: it is the whole.
+  int64_t whole_samples = 0;
+  /// This worker wants the run to end.
+  bool stop = false;
 };
 
 struct StepResult {
+  /// Of all workers.
   double loss = 0;
+  int64_t samples = 0;
+  /// Somebody wants the run to end.
+  bool stop = false;
   std::vector<Tensor> outputs;
   /// False for a batch whose gradients were only accumulated.
   bool updated = false;
@@ -49,7 +65,8 @@ class TrainingStep {
   TrainingStep(Model& model, Loss loss, optim::Optimizer& optimizer, const StepOptions& options);
   ~TrainingStep();
 
-  StepResult run(const data::Batch& batch, double learning_rate);
+  StepResult run(const data::Batch& batch, const StepInput& input);
+  StepResult run(const data::Batch& batch, double learning_rate) { return run(batch, StepInput{learning_rate}); }
   /// Applies what fewer than `accumulate` batches left; false if there was nothing.
   bool flush(double learning_rate);
   /// Forgets it instead.
@@ -61,6 +78,8 @@ class TrainingStep {
   /// Runs so far; random ops depend on it. Set when a run is resumed.
   uint64_t runs() const { return runs_; }
   void set_runs(uint64_t runs) { runs_ = runs; }
+  /// What is trained, in the order in which gradients become final; known once something was compiled.
+  const std::vector<TrainedVariable>& trained() const { return trained_; }
   /// Programs in use, for tests.
   size_t num_programs() const { return compiled_.size(); }
   std::string explain() const;
@@ -76,6 +95,12 @@ class TrainingStep {
     bool loss_checked = false;
   };
 
+  StepResult run_alone(const data::Batch& batch, const StepInput& input);
+  // training_step_group.cc
+  StepResult run_in_group(const data::Batch& batch, const StepInput& input);
+  StepTotals run_share(const data::Batch& batch, const StepInput& input, StepResult& result);
+  /// Forward and backward; gradients go to `on_gradient`. The loss is the last of what it returns.
+  std::vector<Tensor> run_program(Run& run, const data::Batch& batch, const GradientCallback& on_gradient);
   Compiled& compiled_for(const data::Batch& batch);
   std::unique_ptr<Compiled> compile(const data::Batch& batch);
   /// Marks what the optimiser's groups freeze; returns the names.
@@ -100,6 +125,7 @@ class TrainingStep {
   uint64_t frozen_version_ = 0;
   /// Optimiser's number of each variable, -1 if it has none.
   std::vector<int> optimizer_index_;
+  std::vector<TrainedVariable> trained_;
   /// Most recently used first.
   std::list<std::unique_ptr<Compiled>> compiled_;
   GradientSums sums_;

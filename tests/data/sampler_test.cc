@@ -46,6 +46,29 @@ TEST(BatchSampler, OrderIsTheSameOnEveryMachine) {
   EXPECT_THAT(take(sampler, 1), ::testing::ElementsAre(3, 6, 0, 7, 1, 2, 5, 4));
 }
 
+TEST(BatchSampler, SharesOfABatchMakeUpTheBatch) {
+  // 23 samples: the last batch has 3, fewer than there are workers.
+  for (const int parts : {1, 2, 4, 7}) {
+    BatchSampler whole(23, {.batch_size = 10, .seed = 7});
+    std::vector<BatchSampler> workers;
+    for (int part = 0; part < parts; ++part) {
+      workers.emplace_back(23, SamplerOptions{.batch_size = 10, .seed = 7, .share = {part, parts}});
+    }
+    for (int batch = 0; batch < 6; ++batch) {
+      const int64_t samples = whole.batch_samples();
+      const auto expected = take(whole, 1);
+      EXPECT_EQ(static_cast<int64_t>(expected.size()), samples);
+      std::vector<int64_t> together;
+      for (BatchSampler& worker : workers) {
+        EXPECT_EQ(worker.position(), (SamplerPosition{batch / 3, batch % 3}));
+        const auto share = take(worker, 1);
+        together.insert(together.end(), share.begin(), share.end());
+      }
+      EXPECT_EQ(together, expected) << parts << " parts, batch " << batch;
+    }
+  }
+}
+
 TEST(BatchSampler, SeekContinuesExactly) {
   BatchSampler whole(37, {.batch_size = 5, .seed = 3});
   take(whole, 11);

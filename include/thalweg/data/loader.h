@@ -35,6 +35,8 @@ struct LoadedBatch {
   /// Where this batch stands; `last_of_epoch` if the next one belongs to another epoch.
   SamplerPosition position;
   bool last_of_epoch = false;
+  /// Of the batch that this is a share of (SamplerOptions::share), as it stands in the order: samples left out count.
+  int64_t whole_samples = 0;
   /// Time the caller had to wait for it.
   double wait_seconds = 0;
 };

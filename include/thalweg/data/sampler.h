@@ -13,6 +13,14 @@ enum class LastBatch {
   kDrop   ///< left out; another order in the next epoch leaves out others
 };
 
+/// The part of every batch that one of several workers takes: rows are dealt out in nearly equal, adjacent parts. What
+/// a batch is does not depend on the number of workers, so they may come and go between two batches, and none of its
+/// samples is lost or taken twice.
+struct Share {
+  int part = 0;
+  int parts = 1;
+};
+
 struct SamplerOptions {
   int64_t batch_size = 32;
   bool shuffle = true;
@@ -22,6 +30,7 @@ struct SamplerOptions {
   /// rarely by more): each comes at random from a window that slides over the samples in their own order. Keeps reads
   /// of large files close together.
   int64_t shuffle_window = 0;
+  Share share = {};
 };
 
 /// Batches already handed out; enough to go on from there.
@@ -37,8 +46,11 @@ class BatchSampler {
  public:
   BatchSampler(int64_t size, const SamplerOptions& options);
 
-  /// The next batch of sample numbers, valid until the next call.
+  /// This worker's share of the next batch of sample numbers, valid until the next call. It may be empty if a last
+  /// batch has fewer samples than there are workers.
   std::span<const int64_t> next();
+  /// Samples in the batch that `next` will return a share of.
+  int64_t batch_samples() const;
   /// Of the batch that `next` will return.
   SamplerPosition position() const { return position_; }
   void seek(SamplerPosition position);

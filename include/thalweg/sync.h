@@ -1,0 +1,56 @@
+// Copyright The Thalweg Authors. SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "thalweg/comm.h"
+#include "thalweg/train.h"
+
+namespace thalweg::sync {
+
+// The four axes on which ways to train with several workers differ.
+
+enum class Parallelism { kData, kModel };
+enum class Optimisation {
+  kCentral,   ///< one set of weights, which all gradients change
+  kDecentral  ///< each worker has weights of its own, which are brought together now and then
+};
+enum class Schedule {
+  kSynchronous,  ///< every worker waits for all others at every exchange
+  kBounded,      ///< a worker may be ahead of the slowest by a number of steps
+  kAsynchronous  ///< nobody waits
+};
+enum class Exchange {
+  kAllReduce,      ///< everybody ends with the sum of all
+  kScatterReduce,  ///< each worker sums, updates and hands out its own part
+  kAdHoc           ///< with whoever serves a parameter, when it is needed
+};
+
+/// A way to train that has a name.
+struct Preset {
+  std::string name;
+  Parallelism parallelism = Parallelism::kData;
+  Optimisation optimisation = Optimisation::kCentral;
+  Schedule schedule = Schedule::kSynchronous;
+  Exchange exchange = Exchange::kAllReduce;
+  /// What it does, and which systems train so.
+  std::string description;
+};
+const std::vector<Preset>& presets();
+
+struct SchemeOptions {
+  /// One of the presets' names.
+  std::string name = "allreduce";
+  /// allreduce: gradients are exchanged in pieces of about so many bytes, each as soon as it is complete, while the
+  /// backward pass goes on.
+  size_t bucket_bytes = size_t{4} << 20U;
+  /// localsgd: steps between two averages of the weights.
+  int period = 10;
+};
+
+/// For TrainOptions::scheme. An unknown name throws and lists those there are.
+std::shared_ptr<Scheme> make_scheme(const SchemeOptions& options, std::shared_ptr<comm::Group> group);
+
+}  // namespace thalweg::sync

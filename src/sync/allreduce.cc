@@ -1,0 +1,69 @@
+// Copyright The Thalweg Authors. SPDX-License-Identifier: Apache-2.0
+// Every worker adds up the gradients of all, and makes the same update.
+#include <optional>
+
+#include "sync/exchange_thread.h"
+#include "sync/gradient_buckets.h"
+#include "sync/schemes.h"
+#include "sync/sparse_exchange.h"
+
+namespace thalweg::sync {
+namespace {
+
+class AllReduce : public GroupScheme {
+ public:
+  AllReduce(std::shared_ptr<comm::Group> group, size_t bucket_bytes)
+      : GroupScheme(std::move(group)), bucket_bytes_(bucket_bytes) {}
+
+  bool exchanges_gradients() const override { return true; }
+
+  void add_gradient(const GradientView& gradient, double weight) override {
+    if (!step_begun_) begin_step();
+    buckets_->add(gradient, weight);
+    post(buckets_->take_complete(false));
+  }
+
+  std::vector<GradientView> finish_gradients(StepTotals& totals) override {
+    if (!step_begun_) begin_step();
+    step_begun_ = false;
+    post(buckets_->take_complete(true));
+    for (SparseRows& rows : buckets_->sparse()) {
+      thread_->post([this, &rows] { return gather_rows(communicator(), rows); });
+    }
+    thread_->post([&] { return exchange_totals(totals); });
+    require(thread_->wait());
+    return buckets_->views();
+  }
+
+ protected:
+  void prepare(Trainee& trainee) override {
+    buckets_.emplace(trainee.trained(), bucket_bytes_);
+    thread_.emplace();
+    step_begun_ = false;
+  }
+  void release() override { thread_.reset(); }
+
+ private:
+  void begin_step() {
+    buckets_->begin_step();
+    step_begun_ = true;
+  }
+  void post(const std::vector<std::span<float>>& complete) {
+    for (const std::span<float> values : complete) {
+      thread_->post([this, values] { return communicator().all_reduce(values.data(), values.size(), DType::kF32); });
+    }
+  }
+
+  size_t bucket_bytes_;
+  std::optional<GradientBuckets> buckets_;
+  std::optional<ExchangeThread> thread_;
+  bool step_begun_ = false;
+};
+
+}  // namespace
+
+std::shared_ptr<Scheme> make_allreduce(const SchemeOptions& options, std::shared_ptr<comm::Group> group) {
+  return std::make_shared<AllReduce>(std::move(group), options.bucket_bytes);
+}
+
+}  // namespace thalweg::sync

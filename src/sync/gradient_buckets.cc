@@ -1,0 +1,93 @@
+// Copyright The Thalweg Authors. SPDX-License-Identifier: Apache-2.0
+#include "sync/gradient_buckets.h"
+
+#include <algorithm>
+
+namespace thalweg::sync {
+namespace {
+
+void scale_into(float* to, const float* from, size_t count, double weight) {
+  const auto factor = static_cast<float>(weight);
+#pragma omp simd
+  for (size_t i = 0; i < count; ++i) to[i] = factor * from[i];
+}
+
+size_t dense_bytes(const std::vector<TrainedVariable>& trained) {
+  size_t floats = 0;
+  for (const TrainedVariable& entry : trained) floats += entry.sparse ? 0 : entry.num_floats;
+  return floats * sizeof(float);
+}
+
+}  // namespace
+
+GradientBuckets::GradientBuckets(const std::vector<TrainedVariable>& trained, size_t bucket_bytes)
+    : memory_(dense_bytes(trained)) {
+  auto* next = static_cast<float*>(memory_.data());
+  for (const TrainedVariable& entry : trained) {
+    if (entry.sparse) {
+      place_[entry.variable] = sparse_.size();
+      sparse_.push_back({entry.variable, entry.row_size, {}, {}});
+      continue;
+    }
+    if (buckets_.empty() || buckets_.back().values.size_bytes() >= bucket_bytes) buckets_.push_back({{next, 0}, 0, 0});
+    Bucket& bucket = buckets_.back();
+    place_[entry.variable] = items_.size();
+    items_.push_back({entry.variable, buckets_.size() - 1, next, entry.num_floats, false});
+    bucket.values = {bucket.values.data(), bucket.values.size() + entry.num_floats};
+    ++bucket.items;
+    next += entry.num_floats;
+  }
+  begin_step();
+}
+
+void GradientBuckets::begin_step() {
+  for (Item& item : items_) item.filled = false;
+  for (Bucket& bucket : buckets_) bucket.missing = bucket.items;
+  for (SparseRows& rows : sparse_) {
+    rows.indices.clear();
+    rows.rows.clear();
+  }
+  taken_ = 0;
+}
+
+void GradientBuckets::add(const GradientView& gradient, double weight) {
+  const auto found = place_.find(gradient.variable);
+  TW_REQUIRE(found != place_.end(), "a gradient has come for a parameter that was not trained when the group formed");
+  if (gradient.dense == nullptr) {
+    SparseRows& rows = sparse_[found->second];
+    rows.indices.assign(gradient.indices, gradient.indices + gradient.num_rows);
+    rows.rows.resize(static_cast<size_t>(gradient.num_rows * rows.row_size));
+    scale_into(rows.rows.data(), gradient.rows, rows.rows.size(), weight);
+    return;
+  }
+  Item& item = items_[found->second];
+  TW_REQUIRE(item.floats == gradient.num_floats && !item.filled, "a gradient has come twice, or in another size");
+  scale_into(item.data, gradient.dense, item.floats, weight);
+  item.filled = true;
+  --buckets_[item.bucket].missing;
+}
+
+std::vector<std::span<float>> GradientBuckets::take_complete(bool rest) {
+  if (rest) {
+    for (const Item& item : items_) {
+      if (!item.filled) std::fill_n(item.data, item.floats, 0.0F);
+    }
+  }
+  std::vector<std::span<float>> result;
+  for (; taken_ < buckets_.size() && (rest || buckets_[taken_].missing == 0); ++taken_) {
+    result.push_back(buckets_[taken_].values);
+  }
+  return result;
+}
+
+std::vector<GradientView> GradientBuckets::views() const {
+  std::vector<GradientView> result;
+  for (const Item& item : items_) result.push_back({item.variable, item.data, item.floats, nullptr, nullptr, 0});
+  for (const SparseRows& rows : sparse_) {
+    result.push_back(
+        {rows.variable, nullptr, 0, rows.indices.data(), rows.rows.data(), static_cast<int64_t>(rows.indices.size())});
+  }
+  return result;
+}
+
+}  // namespace thalweg::sync

@@ -1,0 +1,61 @@
+// Copyright The Thalweg Authors. SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <map>
+#include <span>
+#include <vector>
+
+#include "runtime/aligned_buffer.h"
+#include "train/scheme.h"
+
+namespace thalweg::sync {
+
+/// The rows of a sparse gradient.
+struct SparseRows {
+  size_t variable = 0;
+  int64_t row_size = 1;
+  std::vector<int64_t> indices;
+  std::vector<float> rows;
+};
+
+/// Copies of a step's gradients, weighted, in pieces that are exchanged one by one. Dense ones that follow each other
+/// lie side by side in buckets; all workers have the same buckets in the same order.
+class GradientBuckets {
+ public:
+  /// A bucket ends with the gradient that takes it to `bucket_bytes` or beyond.
+  GradientBuckets(const std::vector<TrainedVariable>& trained, size_t bucket_bytes);
+
+  /// Forgets the gradients of the last step.
+  void begin_step();
+  void add(const GradientView& gradient, double weight);
+  /// The buckets that are complete and follow those taken before, to be exchanged. With `rest` all that are left, zero
+  /// where no gradient has come.
+  std::vector<std::span<float>> take_complete(bool rest);
+  std::vector<SparseRows>& sparse() { return sparse_; }
+  /// Of all gradients, where they lie.
+  std::vector<GradientView> views() const;
+
+ private:
+  struct Item {
+    size_t variable = 0;
+    size_t bucket = 0;
+    float* data = nullptr;
+    size_t floats = 0;
+    bool filled = false;
+  };
+  struct Bucket {
+    std::span<float> values;
+    size_t missing = 0;
+    size_t items = 0;
+  };
+
+  AlignedBuffer memory_;
+  std::vector<Item> items_;
+  std::vector<Bucket> buckets_;
+  std::vector<SparseRows> sparse_;
+  /// Place of each variable among the items, or among the sparse ones.
+  std::map<size_t, size_t> place_;
+  size_t taken_ = 0;
+};
+
+}  // namespace thalweg::sync

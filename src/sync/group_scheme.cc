@@ -1,0 +1,103 @@
+// Copyright The Thalweg Authors. SPDX-License-Identifier: Apache-2.0
+#include "sync/group_scheme.h"
+
+#include <algorithm>
+
+#include "sync/state_transfer.h"
+
+namespace thalweg::sync {
+namespace {
+
+/// Equal for workers whose trained parameters lie in memory in the same way.
+uint64_t layout_fingerprint(Trainee& trainee) {
+  std::string text;
+  for (const TrainedVariable& entry : trainee.trained()) {
+    const Variables& variables = trainee.variables();
+    text += variables.name(entry.variable) + " " + variables.layout(entry.variable).to_string() + "\n";
+  }
+  // FNV-1a: the same number in every process, which std::hash does not promise.
+  uint64_t hash = 0xcbf29ce484222325U;
+  for (const char letter : text) hash = (hash ^ static_cast<unsigned char>(letter)) * 0x100000001b3U;
+  return hash;
+}
+
+/// One value of every worker, by rank.
+comm::Status collect(comm::Communicator& communicator, int64_t mine, std::vector<int64_t>& all) {
+  all.assign(static_cast<size_t>(communicator.size()), 0);
+  all[static_cast<size_t>(communicator.rank())] = mine;
+  return communicator.all_gather(all.data(), all.size(), DType::kI64);
+}
+
+}  // namespace
+
+void GroupScheme::require(const comm::Status& status) {
+  if (!status) throw GroupChanged(status.failure().text());
+}
+
+void GroupScheme::start(Trainee& trainee) { settle(trainee, "", false); }
+
+void GroupScheme::regroup(Trainee& trainee, const std::string& failure) { settle(trainee, failure, true); }
+
+void GroupScheme::settle(Trainee& trainee, std::string failure, bool leave_first) {
+  for (bool leave = leave_first;; leave = true) {
+    release();
+    if (leave) group_->next_epoch(failure);
+    const comm::Status status = synchronise(trainee);
+    if (status.ok()) break;
+    failure = status.failure().text();
+  }
+  change_wanted_ = false;
+  has_started_ = true;
+  prepare(trainee);
+}
+
+comm::Status GroupScheme::synchronise(Trainee& trainee) {
+  // Those who have trained here before count for more than those who have only resumed from a checkpoint.
+  constexpr int64_t kStarted = int64_t{1} << 48U;
+  std::vector<int64_t> progress;
+  const int64_t mine = trainee.iteration() + (has_started_ ? kStarted : 0);
+  if (comm::Status status = collect(communicator(), mine, progress); !status) return status;
+  const auto furthest = std::max_element(progress.begin(), progress.end());
+  const int root = static_cast<int>(furthest - progress.begin());
+  const bool all_there = *std::min_element(progress.begin(), progress.end()) == *furthest;
+  // At the very beginning they may still differ, if they were not initialised alike.
+  if (!all_there || *furthest < kStarted) {
+    Checkpoint snapshot;
+    if (group_->rank() == root) snapshot = trainee.snapshot();
+    if (comm::Status status = broadcast_snapshot(communicator(), root, snapshot); !status) return status;
+    if (group_->rank() != root && (mine != *furthest || !has_started_)) trainee.restore(snapshot);
+  }
+  return compare_layouts(trainee);
+}
+
+comm::Status GroupScheme::compare_layouts(Trainee& trainee) {
+  std::vector<int64_t> fingerprints;
+  comm::Status status = collect(communicator(), static_cast<int64_t>(layout_fingerprint(trainee)), fingerprints);
+  if (!status) return status;
+  for (size_t rank = 0; rank < fingerprints.size(); ++rank) {
+    TW_REQUIRE(fingerprints[rank] == fingerprints[0], "the parameters of ", group_->names()[rank], " (rank ", rank,
+               ") lie in memory in another way than those of ", group_->names()[0],
+               " (rank 0): all workers need CPUs of the same kind, the same model and the same options");
+  }
+  return {};
+}
+
+comm::Status GroupScheme::exchange_totals(StepTotals& totals) {
+  double sums[] = {totals.loss, totals.samples, totals.stop ? 1.0 : 0.0, group_->newcomers_waiting() ? 1.0 : 0.0};
+  comm::Status status = communicator().all_reduce(sums, std::size(sums), DType::kF64);
+  if (!status) return status;
+  totals = {sums[0], sums[1], sums[2] > 0};
+  change_wanted_ = sums[3] > 0;
+  return {};
+}
+
+void GroupScheme::finish(Trainee& trainee) {
+  // What was exchanged last may not have arrived everywhere: nobody leaves before all are at the end.
+  for (comm::Status status = communicator().barrier(); !status; status = communicator().barrier()) {
+    settle(trainee, status.failure().text(), true);
+  }
+  release();
+  group_->finish();
+}
+
+}  // namespace thalweg::sync

@@ -1,0 +1,49 @@
+// Copyright The Thalweg Authors. SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "thalweg/comm.h"
+#include "thalweg/sync.h"
+#include "train/scheme.h"
+
+namespace thalweg::sync {
+
+/// What all schemes over a group share: who takes which part of a batch, how newcomers and stragglers are brought up to
+/// date, and how the group goes on when its membership changes.
+class GroupScheme : public Scheme {
+ public:
+  explicit GroupScheme(std::shared_ptr<comm::Group> group) : group_(std::move(group)) {}
+
+  data::Share share() const override { return {group_->rank(), group_->size()}; }
+  bool leads() const override { return group_->rank() == 0; }
+  void start(Trainee& trainee) override;
+  bool change_wanted() const override { return change_wanted_; }
+  void regroup(Trainee& trainee, const std::string& failure) override;
+  void finish(Trainee& trainee) override;
+
+ protected:
+  /// The trainee is at the group's step, and the membership is that of a new epoch.
+  virtual void prepare(Trainee& trainee) = 0;
+  /// Before the epoch is left: nothing of this scheme's may use its communicator any more.
+  virtual void release() {}
+
+  comm::Group& group() { return *group_; }
+  comm::Communicator& communicator() { return group_->communicator(); }
+  /// Adds up the totals of all workers, and lets them agree on whether a newcomer is admitted after this step.
+  comm::Status exchange_totals(StepTotals& totals);
+  /// Throws GroupChanged unless ok.
+  static void require(const comm::Status& status);
+
+ private:
+  /// Brings every worker to the state of the one that is furthest.
+  comm::Status synchronise(Trainee& trainee);
+  comm::Status compare_layouts(Trainee& trainee);
+  /// Until an epoch holds long enough for everybody to be at the same step.
+  void settle(Trainee& trainee, std::string failure, bool leave_first);
+
+  std::shared_ptr<comm::Group> group_;
+  bool change_wanted_ = false;
+  /// This worker has taken part in the group's training.
+  bool has_started_ = false;
+};
+
+}  // namespace thalweg::sync

@@ -1,0 +1,88 @@
+// Copyright The Thalweg Authors. SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <vector>
+
+#include "runtime/program.h"
+#include "thalweg/data/sampler.h"
+#include "train/checkpoint.h"
+
+namespace thalweg {
+
+/// A parameter that is trained.
+struct TrainedVariable {
+  size_t variable = 0;
+  /// In its layout, padding included.
+  size_t num_floats = 0;
+  /// Its gradient consists of some rows of `row_size`.
+  bool sparse = false;
+  int64_t row_size = 1;
+};
+
+/// What came of a step: of one worker's share of the batch, and after the exchange of all of it.
+struct StepTotals {
+  /// Sum over the samples.
+  double loss = 0;
+  double samples = 0;
+  /// Somebody wants the run to end after this step.
+  bool stop = false;
+};
+
+/// Leaves a step whose exchange could not be completed because a worker was lost. Nothing of that step has been
+/// applied.
+class GroupChanged : public Error {
+ public:
+  using Error::Error;
+};
+
+/// The trainer, as its scheme sees it.
+class Trainee {
+ public:
+  virtual ~Trainee() = default;
+  virtual Variables& variables() = 0;
+  /// In the order in which their gradients become final.
+  virtual const std::vector<TrainedVariable>& trained() const = 0;
+  /// Updates completed.
+  virtual int64_t iteration() const = 0;
+  /// Everything another worker needs to go on from here.
+  virtual Checkpoint snapshot() = 0;
+  virtual void restore(const Checkpoint& snapshot) = 0;
+};
+
+/// How several workers train one model: the trainer calls these at fixed places of every step, and knows nothing else
+/// of the others. All calls come from the thread that trains.
+class Scheme {
+ public:
+  virtual ~Scheme() = default;
+
+  /// This worker's share of every batch, from the last `start` or `regroup` on.
+  virtual data::Share share() const = 0;
+  /// One of the workers writes checkpoints and shows progress.
+  virtual bool leads() const = 0;
+
+  /// Before the first step: the workers agree on weights, optimiser state and position. Who comes later gets them from
+  /// those who are ahead.
+  virtual void start(Trainee& trainee) = 0;
+
+  /// True if gradients go to `add_gradient` and come back from `finish_gradients` for the update; false if each worker
+  /// updates its own weights with its own gradients.
+  virtual bool exchanges_gradients() const = 0;
+  /// A gradient of this worker's share is final; `weight` is the share of the batch's samples that it stands for. The
+  /// memory is used for something else afterwards.
+  virtual void add_gradient(const GradientView& /*gradient*/, double /*weight*/) {}
+  /// After the backward pass, of which a worker without samples has none: completes the exchange, makes `totals` those
+  /// of the whole group, and returns the gradients to apply, valid until the next step. Throws GroupChanged.
+  virtual std::vector<GradientView> finish_gradients(StepTotals& totals) = 0;
+  /// After the update. Throws GroupChanged.
+  virtual void after_update() {}
+
+  /// True at the same step at every worker: somebody waits to be admitted. `regroup` then comes next.
+  virtual bool change_wanted() const = 0;
+  /// After GroupChanged, or when a change is wanted: goes on with those who are there. The trainee may be at another
+  /// step afterwards, and the share another.
+  virtual void regroup(Trainee& trainee, const std::string& failure) = 0;
+  /// The run is over.
+  virtual void finish(Trainee& trainee) = 0;
+};
+
+}  // namespace thalweg

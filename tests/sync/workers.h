@@ -1,0 +1,103 @@
+// Copyright The Thalweg Authors. SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <future>
+
+#include "support/op_check.h"
+#include "thalweg/ops.h"
+#include "thalweg/safetensors.h"
+#include "thalweg/sync.h"
+#include "train/small_models.h"
+
+namespace thalweg::testing {
+
+/// Two layers without anything random, and a state that follows the inputs.
+inline std::unique_ptr<Graph> two_layers() {
+  auto graph = std::make_unique<Graph>("two_layers");
+  const auto parameter = [&](const std::string& name, const Shape& shape, uint64_t seed) {
+    return graph->parameter(name, random_tensor(DType::kF32, shape, seed, -0.5, 0.5));
+  };
+  Value* x = graph->input("x", {DType::kF32, {kFree, 12}});
+  Value* h = ops::relu(ops::linear(x, parameter("first.weight", {40, 12}, 1), parameter("first.bias", {40}, 2)));
+  graph->mark_output(ops::linear(h, parameter("second.weight", {3, 40}, 3), parameter("second.bias", {3}, 4)));
+  Value* seen = graph->state("seen", Tensor::zeros(DType::kF32, {12}));
+  graph->assign(seen, ops::add(ops::mul(seen, 0.9), ops::reduce_mean(x, {0})));
+  return graph;
+}
+
+inline data::TensorDataset two_layers_data(int64_t rows) {
+  Tensor x = random_tensor(DType::kF32, {rows, 12}, 21);
+  Tensor y(DType::kF32, {rows, 3});
+  for (int64_t i = 0; i < rows * 3; ++i) y.data<float>()[i] = x.data<float>()[i / 3 * 12 + i % 3] * 0.5F;
+  return data::TensorDataset({x}, {y});
+}
+
+inline TrainOptions group_train_options() {
+  TrainOptions options;
+  options.epochs = 3;
+  options.batch_size = 64;
+  options.threads = 1;
+  options.learning_rate = 0.05;
+  options.seed = 5;
+  options.progress = ShowProgress::kNone;
+  return options;
+}
+
+inline comm::RendezvousOptions quiet_rendezvous(int least, int most) {
+  comm::RendezvousOptions options;
+  options.secret = "secret";
+  options.min_size = least;
+  options.max_size = most;
+  options.settle = std::chrono::milliseconds(100);
+  options.log = [](const std::string&) {};
+  return options;
+}
+
+inline comm::GroupOptions member_of(const std::string& address, comm::Path path = comm::Path::kAuto) {
+  comm::GroupOptions options;
+  options.rendezvous = address;
+  options.secret = "secret";
+  options.path = path;
+  return options;
+}
+
+inline std::vector<NamedTensor> weights_of(const Model& model) {
+  std::vector<NamedTensor> result;
+  for (const std::string& name : model.weight_names()) result.push_back({name, model.weight(name)});
+  return result;
+}
+
+/// The largest difference between two sets of weights.
+inline double difference(const std::vector<NamedTensor>& a, const std::vector<NamedTensor>& b) {
+  double largest = 0;
+  for (size_t i = 0; i < a.size(); ++i) {
+    const std::vector<float> left = floats(a[i].tensor), right = floats(b.at(i).tensor);
+    for (size_t k = 0; k < left.size(); ++k) {
+      largest = std::max(largest, static_cast<double>(std::abs(left[k] - right.at(k))));
+    }
+  }
+  return largest;
+}
+
+/// The parameters of every worker after training, workers being threads of this process.
+inline std::vector<std::vector<NamedTensor>> train_in_threads(int workers, const sync::SchemeOptions& scheme,
+                                                              const TrainOptions& options, const data::Dataset& data,
+                                                              comm::Path path = comm::Path::kAuto) {
+  const comm::Rendezvous rendezvous(quiet_rendezvous(workers, workers));
+  std::vector<std::future<std::vector<NamedTensor>>> pending;
+  for (int i = 0; i < workers; ++i) {
+    pending.push_back(std::async(std::launch::async, [&] {
+      Model model(two_layers());
+      TrainOptions own = options;
+      own.scheme = sync::make_scheme(scheme, comm::Group::join(member_of(rendezvous.address(), path)));
+      Trainer trainer(model, squared_error(), optim::sgd({.momentum = 0.9}), own);
+      trainer.fit(data);
+      return weights_of(model);
+    }));
+  }
+  std::vector<std::vector<NamedTensor>> results;
+  for (auto& entry : pending) results.push_back(entry.get());
+  return results;
+}
+
+}  // namespace thalweg::testing
