@@ -34,11 +34,18 @@ void GroupScheme::require(const comm::Status& status) {
   if (!status) throw GroupChanged(status.failure().text());
 }
 
+void GroupScheme::note(const comm::Status& status) {
+  if (status.ok()) return;
+  failure_ = status.failure().text();
+  change_wanted_ = true;
+}
+
 void GroupScheme::start(Trainee& trainee) { settle(trainee, "", false); }
 
 void GroupScheme::regroup(Trainee& trainee, const std::string& failure) { settle(trainee, failure, true); }
 
 void GroupScheme::settle(Trainee& trainee, std::string failure, bool leave_first) {
+  if (failure.empty()) failure = failure_;
   for (bool leave = leave_first;; leave = true) {
     release();
     if (leave) group_->next_epoch(failure);
@@ -47,6 +54,7 @@ void GroupScheme::settle(Trainee& trainee, std::string failure, bool leave_first
     failure = status.failure().text();
   }
   change_wanted_ = false;
+  failure_.clear();
   has_started_ = true;
   prepare(trainee);
 }
@@ -93,7 +101,10 @@ comm::Status GroupScheme::exchange_totals(StepTotals& totals) {
 
 void GroupScheme::finish(Trainee& trainee) {
   // What was exchanged last may not have arrived everywhere: nobody leaves before all are at the end.
-  for (comm::Status status = communicator().barrier(); !status; status = communicator().barrier()) {
+  for (;;) {
+    comm::Status status = last_exchange();
+    if (status.ok()) status = communicator().barrier();
+    if (status.ok()) break;
     settle(trainee, status.failure().text(), true);
   }
   release();

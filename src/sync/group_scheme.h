@@ -25,6 +25,8 @@ class GroupScheme : public Scheme {
   virtual void prepare(Trainee& trainee) = 0;
   /// Before the epoch is left: nothing of this scheme's may use its communicator any more.
   virtual void release() {}
+  /// What is left to exchange when the run is over.
+  virtual comm::Status last_exchange() { return {}; }
 
   comm::Group& group() { return *group_; }
   comm::Communicator& communicator() { return group_->communicator(); }
@@ -32,6 +34,10 @@ class GroupScheme : public Scheme {
   comm::Status exchange_totals(StepTotals& totals);
   /// Throws GroupChanged unless ok.
   static void require(const comm::Status& status);
+  /// For an exchange that comes after the update: a failure makes the step no less complete, and the group changes
+  /// after it.
+  void note(const comm::Status& status);
+  bool noted_failure() const { return !failure_.empty(); }
 
  private:
   /// Brings every worker to the state of the one that is furthest.
@@ -42,6 +48,7 @@ class GroupScheme : public Scheme {
 
   std::shared_ptr<comm::Group> group_;
   bool change_wanted_ = false;
+  std::string failure_;
   /// This worker has taken part in the group's training.
   bool has_started_ = false;
 };

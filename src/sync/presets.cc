@@ -17,6 +17,9 @@ const std::vector<Entry>& entries() {
       {{"allreduce", Parallelism::kData, Optimisation::kCentral, Schedule::kSynchronous, Exchange::kAllReduce,
         "every worker adds up the gradients of all and makes the same update (PyTorch DDP, Horovod)"},
        make_allreduce},
+      {{"localsgd", Parallelism::kData, Optimisation::kDecentral, Schedule::kSynchronous, Exchange::kAllReduce,
+        "every worker trains by itself, and all take the mean of their weights every `period` steps (SparkNet)"},
+       make_localsgd},
   };
   return all;
 }

@@ -1,15 +1,12 @@
 // Copyright The Thalweg Authors. SPDX-License-Identifier: Apache-2.0
 // A process that trains is really killed, and another one goes on.
 #include <gtest/gtest.h>
-#include <spawn.h>
-#include <sys/wait.h>
-#include <unistd.h>
 
 #include <chrono>
-#include <csignal>
 #include <cstdlib>
 #include <thread>
 
+#include "support/child_process.h"
 #include "support/temporary_directory.h"
 #include "thalweg/train.h"
 #include "train/checkpoint.h"
@@ -56,45 +53,19 @@ TEST(KilledRun, DISABLED_Child) {
   model.save_weights((home / "final.safetensors").string());
 }
 
-class Process {
- public:
-  /// A process of its own, not a fork: threads of this one would be missing there.
-  Process(const std::filesystem::path& folder, int pause_ms) {
-    ::setenv(kFolderVariable, folder.c_str(), 1);
-    ::setenv(kPauseVariable, std::to_string(pause_ms).c_str(), 1);
-    std::string program = "/proc/self/exe", filter = "--gtest_filter=KilledRun.DISABLED_Child",
-                disabled = "--gtest_also_run_disabled_tests", brief = "--gtest_brief=1";
-    char* arguments[] = {program.data(), filter.data(), disabled.data(), brief.data(), nullptr};
-    const std::string self = std::filesystem::read_symlink("/proc/self/exe").string();
-    if (::posix_spawn(&pid_, self.c_str(), nullptr, nullptr, arguments, environ) != 0) pid_ = -1;
-  }
-  ~Process() {
-    if (pid_ > 0) kill();
-  }
-  bool started() const { return pid_ > 0; }
-  void kill() {
-    ::kill(pid_, SIGKILL);
-    wait();
-  }
-  int wait() {
-    int status = 0;
-    ::waitpid(pid_, &status, 0);
-    pid_ = -1;
-    return status;
-  }
-
- private:
-  pid_t pid_ = -1;
-};
+ChildProcess start(const std::filesystem::path& folder, int pause_ms) {
+  return ChildProcess("KilledRun.DISABLED_Child",
+                      {{kFolderVariable, folder.string()}, {kPauseVariable, std::to_string(pause_ms)}});
+}
 
 TEST(KilledRun, ResumesToTheSameBytes) {
   const TemporaryDirectory whole, killed;
-  Process uninterrupted(whole.path(), 0);
+  ChildProcess uninterrupted = start(whole.path(), 0);
   ASSERT_TRUE(uninterrupted.started());
   ASSERT_EQ(uninterrupted.wait(), 0);
 
   // 24 steps; killed after the second checkpoint, at a moment of the scheduler's choice.
-  Process victim(killed.path(), 60);
+  ChildProcess victim = start(killed.path(), 60);
   ASSERT_TRUE(victim.started());
   const auto deadline = std::chrono::steady_clock::now() + std::chrono::seconds(100);
   const auto second = killed.path() / "checkpoints" / "step-00000010";
@@ -105,7 +76,7 @@ TEST(KilledRun, ResumesToTheSameBytes) {
   ASSERT_TRUE(std::filesystem::exists(second));
   ASSERT_FALSE(std::filesystem::exists(killed.path() / "final.safetensors")) << "it had ended before it was killed";
 
-  Process second_run(killed.path(), 0);
+  ChildProcess second_run = start(killed.path(), 0);
   ASSERT_EQ(second_run.wait(), 0);
   EXPECT_GE(std::stoi(read_bytes(killed.path() / "resumed-from")), 10);
   const std::string expected = read_bytes(whole.path() / "final.safetensors");
