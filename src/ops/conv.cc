@@ -1,7 +1,8 @@
 // Copyright The Thalweg Authors. SPDX-License-Identifier: Apache-2.0
 // conv and its gradients:
 //   conv(x, w[, bias[, residual]]) -> y    attributes strides, pads, dilations, groups, activation; the residual is
-//                                          added before the activation (made by a pass for inference, no gradient)
+//                                          added before the activation; residual and activation "clip" are made by a
+//                                          pass for inference and have no gradient
 //   conv_grad_data(dy, w) -> dx            "input_spatial": the spatial extents of x, which dy does not determine
 //   conv_grad_weights(dy, x) -> dw[, db]   "kernel": that of w; "bias": also give db; "weights_dtype", "bias_dtype":
 //                                          element types of the results if they are not that of dy, so that a bf16
@@ -68,7 +69,8 @@ std::vector<TensorType> infer_conv(const InferContext& context) {
   const TensorType y{context.dtype(0), conv_output(context, x, w)};
   check_bias(context, 2, w[0]);
   const std::string activation = context.attrs().text("activation");
-  context.require(activation.empty() || activation == "relu", "unknown activation '", activation, "'");
+  context.require(activation.empty() || activation == "relu" || activation == "clip", "unknown activation '",
+                  activation, "'");
   context.require(!context.has(3) || context.type(3) == y, "the residual must be ", y);
   return {y};
 }
@@ -130,6 +132,8 @@ void add_weight_gradients(GradientContext& context, Value* dy) {
 void conv_gradient(GradientContext& context) {
   TW_REQUIRE(context.input(3) == nullptr, describe(context.node()),
              ": has no gradient once a residual is fused into it");
+  TW_REQUIRE(context.attrs().text("activation") != "clip", describe(context.node()),
+             ": has no gradient once bounds are fused into it");
   Value* dy = context.output_gradient();
   if (context.attrs().text("activation") == "relu") {
     dy = context.graph().add("unary_grad", {dy, context.output()}, {{"function", std::string("relu")}})->output();
@@ -167,6 +171,15 @@ ConvGeometry conv_geometry(const Node& node) {
   if (op == "conv" || op == "quantized_conv") return conv_geometry(node.attrs(), in(0), in(1), out);
   if (op == "conv_grad_weights") return conv_geometry(node.attrs(), in(1), out, in(0));
   return conv_geometry(node.attrs(), out, in(1), in(0));
+}
+
+ConvBounds conv_bounds(const Attributes& attrs) {
+  ConvBounds bounds;
+  const std::string activation = attrs.text("activation");
+  if (activation.empty()) return bounds;
+  const bool relu = activation == "relu";
+  return {true, relu ? 0.0F : static_cast<float>(attrs.real("low")),
+          relu ? bounds.high : static_cast<float>(attrs.real("high"))};
 }
 
 Attributes conv_attributes(const ops::ConvOptions& options) {

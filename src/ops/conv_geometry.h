@@ -1,6 +1,8 @@
 // Copyright The Thalweg Authors. SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <limits>
+
 #include "graph/op_registry.h"
 #include "ops/window.h"
 #include "thalweg/ops/conv.h"
@@ -25,6 +27,14 @@ inline ConvGeometry conv_geometry(const Attributes& attrs, const Shape& x, const
 
 /// For the nodes conv, quantized_conv, conv_grad_data, conv_grad_weights and conv_transpose.
 ConvGeometry conv_geometry(const Node& node);
+
+/// What the activation of a convolution keeps its results within; the passes' "clip" has the attributes low and high.
+struct ConvBounds {
+  bool present = false;
+  float low = -std::numeric_limits<float>::infinity();
+  float high = std::numeric_limits<float>::infinity();
+};
+ConvBounds conv_bounds(const Attributes& attrs);
 
 /// The shape of conv(x, w) with the node's window; throws if they do not fit.
 Shape conv_output(const InferContext& context, const Shape& x, const Shape& w);

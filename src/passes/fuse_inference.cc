@@ -53,6 +53,17 @@ void take_residual(Graph& graph, Node* conv) {
   graph.replace(sum->output(), conv->output());
 }
 
+/// clip(conv(x)), ReLU6 above all: the bounds move into the convolution.
+void take_bounds(Graph& graph, Node* conv) {
+  if (!conv->attrs().text("activation").empty()) return;
+  const Node* clip = only_consumer(graph, conv->output());
+  if (clip == nullptr || clip->op_name() != "clip") return;
+  graph.set_attribute(conv, "activation", std::string("clip"));
+  graph.set_attribute(conv, "low", clip->attrs().real("alpha"));
+  graph.set_attribute(conv, "high", clip->attrs().real("beta"));
+  graph.replace(clip->output(), conv->output());
+}
+
 }  // namespace
 
 void fuse_for_inference(Graph& graph) {
@@ -64,6 +75,10 @@ void fuse_for_inference(Graph& graph) {
     if (node->op_name() == "conv") take_residual(graph, node);
   }
   graph.sort_nodes();
+  graph.remove_dead_nodes();
+  for (Node* node : list_nodes(graph)) {
+    if (node->op_name() == "conv") take_bounds(graph, node);
+  }
   graph.remove_dead_nodes();
   // The pass for training fuses activations; what it knows of batch norms does not occur here.
   fuse_for_training(graph);

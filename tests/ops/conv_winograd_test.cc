@@ -64,11 +64,14 @@ CompileOptions only(const std::string& candidate) {
   return options;
 }
 
-TEST(WinogradConv, AddsResidualBeforeTheActivation) {
+class WinogradActivation : public ::testing::TestWithParam<const char*> {};
+
+TEST_P(WinogradActivation, FollowsTheResidual) {
   if (simd::best_isa() == simd::Isa::kBaseline) GTEST_SKIP() << "needs AVX2";
   Graph graph;
   const TensorType x{DType::kF32, {2, 20, 9, 9}}, y{DType::kF32, {2, 24, 9, 9}};
-  const Attributes attrs{{"pads", std::vector<int64_t>{1, 1}}, {"activation", std::string("relu")}};
+  const Attributes attrs{
+      {"pads", std::vector<int64_t>{1, 1}}, {"activation", std::string(GetParam())}, {"low", -0.5}, {"high", 0.75}};
   Value* weights = graph.input("w", {DType::kF32, {24, 20, 3, 3}});
   Value* bias = graph.input("b", {DType::kF32, {24}});
   graph.mark_output(
@@ -78,6 +81,9 @@ TEST(WinogradConv, AddsResidualBeforeTheActivation) {
   expect_close(run_graph(graph, inputs, only("winograd"))[0], run_graph(graph, inputs, only("reference"))[0],
                kTolerance, "output");
 }
+
+INSTANTIATE_TEST_SUITE_P(All, WinogradActivation, ::testing::Values("", "relu", "clip"),
+                         [](const auto& test) { return std::string(*test.param != 0 ? test.param : "none"); });
 
 bool uses_winograd(const Graph& graph, const CompileOptions& options) {
   auto copy = graph.clone();

@@ -130,6 +130,34 @@ TEST(FuseForInference, FoldsBatchNormsIntoConvolutions) {
   expect_close(folded, expected, 1e-5, "output");
 }
 
+TEST(FuseForInference, MovesBoundsIntoConvolutions) {
+  // A 1x1, a depthwise and a dense convolution, each followed by ReLU6, as in MobileNet; the last also by a sum.
+  const auto build = [](Graph& graph) {
+    Value* x = graph.input("x", {DType::kF32, {2, 16, 9, 9}});
+    const auto conv = [&](Value* from, const Shape& shape, int64_t groups, uint64_t seed) {
+      Value* w = graph.parameter("w" + std::to_string(seed), random_tensor(DType::kF32, shape, seed, -2, 2));
+      const int64_t pad = shape[2] / 2;
+      return ops::conv(from, w, nullptr,
+                       {.strides = {}, .pads = {pad, pad}, .dilations = {}, .groups = groups, .activation = {}});
+    };
+    Value* wide = ops::clip(conv(x, {32, 16, 1, 1}, 1, 1), 0, 6);
+    Value* each = ops::clip(conv(wide, {32, 1, 3, 3}, 32, 2), 0, 6);
+    graph.mark_output(ops::clip(ops::add(conv(each, {16, 32, 3, 3}, 1, 3), x), 0, 6));
+  };
+  const std::vector<Tensor> x = {random_tensor(DType::kF32, {2, 16, 9, 9}, 1, -4, 4)};
+  Graph plain("plain"), fused("fused");
+  build(plain);
+  build(fused);
+  const Tensor expected = testing::run_graph(plain, x)[0];
+  prepare_for_inference(fused);
+  fused.verify();
+  EXPECT_EQ(count(fused, "clip") + count(fused, "add"), 0U) << fused.to_string();
+  expect_close(testing::run_graph(fused, x)[0], expected, 1e-5, "output");
+  CompileOptions reference;
+  reference.only_kernels = {"reference"};
+  expect_close(testing::run_graph(fused, x, reference)[0], expected, 1e-5, "reference");
+}
+
 /// Of two f32 tensors, in the Euclidean norm: single small elements carry bf16's rounding in full.
 double relative_distance(const Tensor& a, const Tensor& b) {
   double difference = 0, norm = 0;

@@ -49,7 +49,7 @@ class WinogradConvKernel : public Kernel {
     name = "native winograd " + std::to_string(choice.m) + "x" + std::to_string(choice.m);
     weights_input_ = node.inputs().size();
     channels_ = node.output()->shape()[1];
-    relu_ = pass == WinogradPass::kForward && node.attrs().text("activation") == "relu";
+    if (pass == WinogradPass::kForward) bounds_ = conv_bounds(node.attrs());
     has_bias_ = pass == WinogradPass::kForward && node.input(2) != nullptr;
     has_residual_ = pass == WinogradPass::kForward && node.input(3) != nullptr;
     inputs = plain_inputs(node);
@@ -67,7 +67,9 @@ class WinogradConvKernel : public Kernel {
   void run(const KernelArguments& arguments) const override {
     auto* scratch = static_cast<float*>(arguments.scratch);
     simd::WinogradAfter after{};
-    after.relu = relu_;
+    after.bounded = bounds_.present;
+    after.low = bounds_.low;
+    after.high = bounds_.high;
     after.stream = outputs[0].bytes() >= kStreamedBytes;
     if (has_residual_) after.residual = static_cast<const float*>(arguments.inputs[3]);
     if (has_bias_) after.bias = padded_bias(static_cast<const float*>(arguments.inputs[2]), scratch);
@@ -139,7 +141,8 @@ class WinogradConvKernel : public Kernel {
   int64_t tiles_floats_ = 0;
   int64_t channels_ = 0;
   size_t weights_input_ = 0;
-  bool relu_ = false, has_bias_ = false, has_residual_ = false;
+  ConvBounds bounds_;
+  bool has_bias_ = false, has_residual_ = false;
 };
 
 std::unique_ptr<Kernel> make(const KernelRequest& request, WinogradPass pass, std::string& declined) {

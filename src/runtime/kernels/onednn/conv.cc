@@ -17,7 +17,10 @@ dnnl::primitive_attr forward_attr(const Node& node) {
   dnnl::primitive_attr attr = onednn_attr();
   dnnl::post_ops after;
   if (node.input(3) != nullptr) after.append_binary(dnnl::algorithm::binary_add, any_layout(node.output()->type()));
-  if (node.attrs().text("activation") == "relu") after.append_eltwise(dnnl::algorithm::eltwise_relu, 0.0F, 0.0F);
+  const std::string activation = node.attrs().text("activation");
+  const ConvBounds bounds = conv_bounds(node.attrs());
+  if (activation == "relu") after.append_eltwise(dnnl::algorithm::eltwise_relu, 0.0F, 0.0F);
+  if (activation == "clip") after.append_eltwise(dnnl::algorithm::eltwise_clip, bounds.low, bounds.high);
   attr.set_post_ops(after);
   return attr;
 }

@@ -19,7 +19,7 @@ void start_with_bias(const ReferenceCall& call, T* y) {
 }
 
 void conv(const ReferenceCall& call) {
-  const bool relu = call.attrs().text("activation") == "relu";
+  const ConvBounds bounds = conv_bounds(call.attrs());
   dispatch_real(call.out().dtype(), [&](auto tag) {
     using T = decltype(tag);
     const T* x = call.in(0).data<T>();
@@ -28,7 +28,9 @@ void conv(const ReferenceCall& call) {
     start_with_bias(call, y);
     for (int64_t i = 0; call.has(3) && i < call.out().num_elements(); ++i) y[i] += call.in(3).data<T>()[i];
     for_each_product(conv_geometry(call.node), [&](int64_t i, int64_t k, int64_t o) { y[o] += x[i] * w[k]; });
-    for (int64_t i = 0; relu && i < call.out().num_elements(); ++i) y[i] = y[i] < T{0} ? T{0} : y[i];
+    for (int64_t i = 0; bounds.present && i < call.out().num_elements(); ++i) {
+      y[i] = std::clamp(y[i], static_cast<T>(bounds.low), static_cast<T>(bounds.high));
+    }
   });
 }
 

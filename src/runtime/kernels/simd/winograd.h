@@ -49,7 +49,8 @@ struct WinogradRange {
 struct WinogradAfter {
   const float* bias;      ///< [blocks * lanes]
   const float* residual;  ///< lies as the output does
-  bool relu;
+  bool bounded;           ///< by `low` and `high`
+  float low, high;
   /// Past the caches: for outputs too large for them to be there still when they are read.
   bool stream;
 };

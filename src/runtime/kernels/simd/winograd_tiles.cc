@@ -125,10 +125,12 @@ void output_adjoint_tiles(const WinogradMap& map, const float* dy, const Winogra
   }
 }
 
-inline V finish(V value, const V& bias, const float* residual, bool relu) {
+inline V finish(V value, const V& bias, const float* residual, const WinogradAfter& after) {
   value += bias;
   if (residual != nullptr) value += load_vector(residual);
-  return relu ? (value > 0.0f ? value : V{}) : value;
+  if (!after.bounded) return value;
+  value = value > after.low ? value : V{} + after.low;
+  return value < after.high ? value : V{} + after.high;
 }
 
 template <int m>
@@ -151,7 +153,7 @@ void output_tiles(const WinogradMap& map, const WinogradTiles& from, const Winog
         for (int j = 0; j < patch.right; ++j) {
           const int64_t offset = first + i * patch.row_stride + j * kLanes;
           const float* residual = after.residual != nullptr ? after.residual + offset : nullptr;
-          const V value = finish(out[i][j], bias, residual, after.relu);
+          const V value = finish(out[i][j], bias, residual, after);
           after.stream ? stream_vector(y + offset, value) : store_vector(y + offset, value);
         }
       }
