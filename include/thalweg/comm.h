@@ -173,6 +173,13 @@ struct GroupOptions {
   std::chrono::duration<double> silence{2.0};
 };
 
+/// A secret nobody can guess, for one job.
+std::string make_secret();
+
+/// For a worker that `thalweg launch` has started: rendezvous, secret and name from the environment
+/// (THALWEG_RENDEZVOUS, THALWEG_SECRET, THALWEG_WORKER). Throws Error naming the variable that is missing.
+GroupOptions options_from_environment();
+
 /// Membership in a group. Its epochs are numbered from 1; in each, the members have ranks and a communicator that
 /// connects them. When a member is lost the communicator fails, everywhere; the others then call `next_epoch` and go
 /// on.

@@ -1,6 +1,8 @@
 // Copyright The Thalweg Authors. SPDX-License-Identifier: Apache-2.0
 #include <unistd.h>
 
+#include <cstdlib>
+
 #include "comm/control_channel.h"
 #include "comm/mesh_builder.h"
 #include "comm/socket.h"
@@ -83,6 +85,22 @@ class Member : public Group {
 };
 
 }  // namespace
+
+std::string make_secret() { return random_text(32); }
+
+GroupOptions options_from_environment() {
+  const auto variable = [](const char* name) {
+    const char* value = std::getenv(name);
+    TW_REQUIRE(value != nullptr, "this process belongs to no group: the environment has no ", name,
+               " ('thalweg launch' sets it)");
+    return std::string(value);
+  };
+  GroupOptions options;
+  options.rendezvous = variable("THALWEG_RENDEZVOUS");
+  options.secret = variable("THALWEG_SECRET");
+  options.name = "worker " + variable("THALWEG_WORKER");
+  return options;
+}
 
 std::unique_ptr<Group> Group::join(const GroupOptions& options) { return std::make_unique<Member>(options); }
 

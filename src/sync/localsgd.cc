@@ -51,6 +51,7 @@ class LocalSgd : public GroupScheme {
       std::memcpy(variables.data(entry.variable), next, entry.num_floats * sizeof(float));
       next += entry.num_floats;
     }
+    variables.touch();
     return {};
   }
 

@@ -1,0 +1,137 @@
+// Copyright The Thalweg Authors. SPDX-License-Identifier: Apache-2.0
+#include "cli/worker_process.h"
+
+#include <fcntl.h>
+#include <sched.h>
+#include <sys/prctl.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <csignal>
+#include <cstring>
+
+#include "thalweg/error.h"
+
+namespace thalweg::cli {
+namespace {
+
+/// A line longer than this is handed on in pieces.
+constexpr size_t kLongestLine = size_t{64} << 10U;
+
+std::vector<char*> pointers_to(std::vector<std::string>& texts) {
+  std::vector<char*> result;
+  for (std::string& text : texts) result.push_back(text.data());
+  result.push_back(nullptr);
+  return result;
+}
+
+std::vector<std::string> environment_with(const std::map<std::string, std::string>& added) {
+  std::vector<std::string> result;
+  for (char** entry = environ; *entry != nullptr; ++entry) {
+    const std::string text = *entry;
+    if (added.count(text.substr(0, text.find('='))) == 0) result.push_back(text);
+  }
+  for (const auto& [name, value] : added) result.push_back(name + "=" + value);
+  return result;
+}
+
+/// In the child, where only calls that are safe after a fork of a program with threads may be made. Does not return.
+[[noreturn]] void become(char* const* arguments, char* const* environment, const cpu_set_t* processors, int output,
+                         int failure, pid_t parent) {
+  ::prctl(PR_SET_PDEATHSIG, SIGKILL);
+  if (::getppid() == parent) {
+    if (processors != nullptr) ::sched_setaffinity(0, sizeof *processors, processors);
+    ::dup2(output, STDOUT_FILENO);
+    ::dup2(output, STDERR_FILENO);
+    environ = const_cast<char**>(environment);
+    ::execvp(arguments[0], arguments);
+    const int reason = errno;
+    [[maybe_unused]] const ssize_t written = ::write(failure, &reason, sizeof reason);
+  }
+  ::_exit(127);
+}
+
+}  // namespace
+
+WorkerProcess::WorkerProcess(const WorkerCommand& command) {
+  int output[2], failure[2];
+  TW_REQUIRE(::pipe2(output, O_CLOEXEC) == 0, "cannot make a pipe: ", std::strerror(errno));
+  TW_REQUIRE(::pipe2(failure, O_CLOEXEC) == 0, "cannot make a pipe: ", std::strerror(errno));
+  std::vector<std::string> arguments = command.arguments;
+  std::vector<std::string> environment = environment_with(command.environment);
+  const std::vector<char*> argument_list = pointers_to(arguments), environment_list = pointers_to(environment);
+  cpu_set_t processors;
+  CPU_ZERO(&processors);
+  for (const int processor : command.processors) CPU_SET(static_cast<size_t>(processor), &processors);
+  const pid_t self = ::getpid();
+  pid_ = ::fork();
+  if (pid_ == 0) {
+    become(argument_list.data(), environment_list.data(), command.processors.empty() ? nullptr : &processors, output[1],
+           failure[1], self);
+  }
+  ::close(output[1]);
+  ::close(failure[1]);
+  output_ = output[0];
+  ::fcntl(output_, F_SETFL, O_NONBLOCK);
+  int reason = pid_ < 0 ? errno : 0;
+  const bool failed = pid_ < 0 || ::read(failure[0], &reason, sizeof reason) == sizeof reason;
+  ::close(failure[0]);
+  if (!failed) return;
+  if (pid_ > 0) ::waitpid(pid_, nullptr, 0);
+  ::close(output_);
+  raise("cannot start ", command.arguments[0], ": ", std::strerror(reason));
+}
+
+WorkerProcess::~WorkerProcess() {
+  if (pid_ > 0) {
+    signal(SIGKILL);
+    ::waitpid(pid_, nullptr, 0);
+  }
+  if (output_ >= 0) ::close(output_);
+}
+
+std::vector<std::string> WorkerProcess::lines(bool rest) {
+  char piece[4096];
+  while (output_ >= 0) {
+    const ssize_t count = ::read(output_, piece, sizeof piece);
+    if (count > 0) {
+      buffer_.append(piece, static_cast<size_t>(count));
+      continue;
+    }
+    if (count == 0) {
+      ::close(output_);
+      output_ = -1;
+    }
+    break;
+  }
+  std::vector<std::string> result;
+  for (size_t end = buffer_.find('\n'); end != std::string::npos; end = buffer_.find('\n')) {
+    result.push_back(buffer_.substr(0, end));
+    buffer_.erase(0, end + 1);
+  }
+  if (!buffer_.empty() && (rest || output_ < 0 || buffer_.size() > kLongestLine)) {
+    result.push_back(std::move(buffer_));
+    buffer_.clear();
+  }
+  return result;
+}
+
+bool WorkerProcess::ended(int& status) {
+  if (pid_ <= 0 || ::waitpid(pid_, &status, WNOHANG) != pid_) return false;
+  pid_ = -1;
+  return true;
+}
+
+void WorkerProcess::signal(int number) const {
+  if (pid_ > 0) ::kill(pid_, number);
+}
+
+std::string describe_status(int status) {
+  if (WIFSIGNALED(status)) {
+    return "was killed by signal " + std::to_string(WTERMSIG(status)) + " (" + ::strsignal(WTERMSIG(status)) + ")";
+  }
+  return "ended with status " + std::to_string(WEXITSTATUS(status));
+}
+
+}  // namespace thalweg::cli

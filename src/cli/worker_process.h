@@ -1,0 +1,49 @@
+// Copyright The Thalweg Authors. SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <sys/types.h>
+
+#include <map>
+#include <string>
+#include <vector>
+
+namespace thalweg::cli {
+
+/// How to start a worker.
+struct WorkerCommand {
+  std::vector<std::string> arguments;
+  /// Added to this program's own environment.
+  std::map<std::string, std::string> environment;
+  /// The processors it may use; empty: all that this program may.
+  std::vector<int> processors;
+};
+
+/// A program that runs as a child. What it prints, on both streams, comes out of one pipe, line by line. It ends with
+/// this object, and with this program however that ends.
+class WorkerProcess {
+ public:
+  /// Throws Error naming the program if it cannot be started.
+  explicit WorkerProcess(const WorkerCommand& command);
+  WorkerProcess(const WorkerProcess&) = delete;
+  WorkerProcess& operator=(const WorkerProcess&) = delete;
+  ~WorkerProcess();
+
+  /// To poll for output; -1 once the program has closed it.
+  int output() const { return output_; }
+  /// Whole lines that have come; with `rest` also one without its end.
+  std::vector<std::string> lines(bool rest = false);
+  /// True if it has ended; `status` is then what waitpid says.
+  bool ended(int& status);
+  void signal(int number) const;
+  pid_t pid() const { return pid_; }
+
+ private:
+  pid_t pid_ = -1;
+  int output_ = -1;
+  std::string buffer_;
+};
+
+/// "ended with status 3" or "was killed by signal 9 (Killed)".
+std::string describe_status(int status);
+
+}  // namespace thalweg::cli

@@ -1,0 +1,81 @@
+// Copyright The Thalweg Authors. SPDX-License-Identifier: Apache-2.0
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "base/threads.h"
+#include "cli/program.h"
+#include "support/temporary_directory.h"
+
+namespace thalweg::testing {
+namespace {
+
+using ::testing::HasSubstr;
+using ::testing::Not;
+
+ProcessResult launch(std::vector<std::string> options, const std::vector<std::string>& command) {
+  options.insert(options.begin(), "launch");
+  options.push_back("--");
+  options.insert(options.end(), command.begin(), command.end());
+  return run_program(options);
+}
+
+ProcessResult launch_shell(const std::vector<std::string>& options, const std::string& script) {
+  return launch(options, {"sh", "-c", script});
+}
+
+TEST(Launch, WorkersKnowTheirGroupAndTheirNumber) {
+  const ProcessResult run = launch_shell(
+      {"-n", "3"}, "echo number $THALWEG_WORKER; test -n \"$THALWEG_RENDEZVOUS\" && test -n \"$THALWEG_SECRET\"");
+  EXPECT_EQ(run.exit_code, 0) << run.error;
+  for (const char* line : {"[0] number 0\n", "[1] number 1\n", "[2] number 2\n"}) EXPECT_THAT(run.out, HasSubstr(line));
+}
+
+TEST(Launch, AWorkerThatFailsIsStartedAgain) {
+  const TemporaryDirectory folder;
+  const ProcessResult run =
+      launch_shell({"-n", "2"}, "mkdir " + (folder.path() / "").string() + "$THALWEG_WORKER && exit 3; echo better");
+  EXPECT_EQ(run.exit_code, 0) << run.error;
+  EXPECT_THAT(run.error, HasSubstr("worker 1 ended with status 3; starting it again"));
+  EXPECT_THAT(run.out, HasSubstr("[0] better\n"));
+}
+
+TEST(Launch, AfterTheLastRestartAFailureStays) {
+  const ProcessResult run = launch_shell({"-n", "1", "--restarts", "1"}, "kill -9 $$");
+  EXPECT_EQ(run.exit_code, 1);
+  EXPECT_THAT(run.error, HasSubstr("worker 0 was killed by signal 9 (Killed); starting it again"));
+  EXPECT_THAT(run.error, HasSubstr("worker 0 was killed by signal 9 (Killed)\n"));
+}
+
+TEST(Launch, EachWorkerGetsProcessorsOfItsOwn) {
+  if (available_processors() < 2) GTEST_SKIP() << "there is one processor only";
+  const std::string script = "grep Cpus_allowed: /proc/self/status";
+  const ProcessResult pinned = launch_shell({"-n", "2"}, script);
+  const ProcessResult free = launch_shell({"-n", "2", "--no-pin"}, script);
+  EXPECT_EQ(pinned.exit_code, 0);
+  const auto mask = [](const ProcessResult& run, const std::string& worker) {
+    const size_t begin = run.out.find(worker);
+    return run.out.substr(begin + worker.size(), run.out.find('\n', begin) - begin - worker.size());
+  };
+  EXPECT_NE(mask(pinned, "[0]"), mask(pinned, "[1]"));
+  EXPECT_EQ(mask(free, "[0]"), mask(free, "[1]"));
+}
+
+TEST(Launch, MistakesAreExplained) {
+  EXPECT_THAT(launch({"-n", "2"}, {"/no/such/program"}).error, HasSubstr("cannot start /no/such/program"));
+  const ProcessResult run = launch_shell({"-n", "2", "--min-workers", "3"}, "true");
+  EXPECT_EQ(run.exit_code, 2);
+  EXPECT_THAT(run.error, HasSubstr("--min-workers is 3"));
+}
+
+#ifdef TW_GROUP_EXAMPLE
+TEST(Launch, WorkersTrainTogether) {
+  const ProcessResult run = launch({"-n", "2"}, {TW_GROUP_EXAMPLE});
+  EXPECT_EQ(run.exit_code, 0) << run.out << run.error;
+  EXPECT_THAT(run.error, HasSubstr("epoch 1 has 2 members"));
+  EXPECT_THAT(run.out, HasSubstr("[0] "));
+  EXPECT_THAT(run.out, HasSubstr("of the points on the right spiral"));
+}
+#endif
+
+}  // namespace
+}  // namespace thalweg::testing
