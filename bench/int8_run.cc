@@ -61,7 +61,7 @@ void write_int8_model(const nlohmann::json& spec, const std::string& path, int t
   Model(std::move(graph)).save(plain);
   OptimizeOptions options;
   options.forms = {ModelForm::kInt8};
-  options.max_drop = 1.0;  // the weights are not trained: whatever int8 makes of them is taken
+  options.max_drop = 1.0;                      // the weights are not trained: whatever int8 makes of them is taken
   options.calibration = Calibration::kMinMax;  // as the peers' tools do by default
   options.seconds = 0.0;
   options.threads = threads;
