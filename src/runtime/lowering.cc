@@ -16,6 +16,7 @@ void Lowering::run() {
   finish_outputs();
   set_lifetimes();
   share_memory();
+  find_once_buffers();
   place_buffers();
 }
 

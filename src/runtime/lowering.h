@@ -48,7 +48,10 @@ class Lowering {
   void finish_gradients();
   void set_lifetimes();
   void share_memory();
+  void find_once_buffers();
   void place_buffers();
+  /// Plans all buffers of a kind that are used by their lifetimes; gives the bytes they need.
+  size_t place_by_lifetime(Buffer::Kind kind);
   int root_of(int buffer) const;
   void use(int buffer, int step);
 

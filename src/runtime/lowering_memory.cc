@@ -91,24 +91,49 @@ void Lowering::share_memory() {
   }
 }
 
-void Lowering::place_buffers() {
+void Lowering::find_once_buffers() {
+  // What no step of a run uses has no lifetime yet: it gets one in terms of the steps that run once.
+  for (Buffer& buffer : program_.buffers_) {
+    if (buffer.kind == Buffer::Kind::kPersistent && buffer.first_step < 0) buffer.kind = Buffer::Kind::kOnce;
+  }
+  for (size_t s = 0; s < program_.prologue_.size(); ++s) {
+    const Step& step = program_.prologue_[s];
+    const auto extend = [&](int buffer) {
+      const bool once =
+          buffer >= 0 && program_.buffers_[static_cast<size_t>(root_of(buffer))].kind == Buffer::Kind::kOnce;
+      if (once) use(buffer, static_cast<int>(s));
+    };
+    for (int buffer : step.inputs) extend(buffer);
+    for (int buffer : step.outputs) extend(buffer);
+    extend(step.scratch);
+  }
+}
+
+size_t Lowering::place_by_lifetime(Buffer::Kind kind) {
   std::vector<Buffer>& buffers = program_.buffers_;
   std::vector<Interval> intervals;
   std::vector<size_t> owners;
   for (size_t i = 0; i < buffers.size(); ++i) {
-    Buffer& buffer = buffers[i];
-    if (root_of(static_cast<int>(i)) != static_cast<int>(i)) continue;
-    if (buffer.kind == Buffer::Kind::kPersistent) {
-      buffer.place = program_.persistent_bytes_;
-      program_.persistent_bytes_ += (buffer.bytes + 63) / 64 * 64;
-    } else if (buffer.kind == Buffer::Kind::kArena && buffer.first_step >= 0) {
-      intervals.push_back({buffer.bytes, buffer.first_step, buffer.last_step});
-      owners.push_back(i);
-    }
+    const Buffer& buffer = buffers[i];
+    if (buffer.kind != kind || buffer.first_step < 0 || root_of(static_cast<int>(i)) != static_cast<int>(i)) continue;
+    intervals.push_back({buffer.bytes, buffer.first_step, buffer.last_step});
+    owners.push_back(i);
   }
   const MemoryPlan plan = plan_memory(intervals);
   for (size_t i = 0; i < owners.size(); ++i) buffers[owners[i]].place = plan.offsets[i];
-  program_.arena_bytes_ = plan.total_bytes;
+  return plan.total_bytes;
+}
+
+void Lowering::place_buffers() {
+  std::vector<Buffer>& buffers = program_.buffers_;
+  for (size_t i = 0; i < buffers.size(); ++i) {
+    Buffer& buffer = buffers[i];
+    if (buffer.kind != Buffer::Kind::kPersistent || root_of(static_cast<int>(i)) != static_cast<int>(i)) continue;
+    buffer.place = program_.persistent_bytes_;
+    program_.persistent_bytes_ += (buffer.bytes + 63) / 64 * 64;
+  }
+  program_.arena_bytes_ = place_by_lifetime(Buffer::Kind::kArena);
+  program_.once_bytes_ = place_by_lifetime(Buffer::Kind::kOnce);
   for (size_t i = 0; i < buffers.size(); ++i) {
     const int root = root_of(static_cast<int>(i));
     if (root == static_cast<int>(i)) continue;

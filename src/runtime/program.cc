@@ -23,6 +23,7 @@ std::shared_ptr<Program> Program::compile(std::unique_ptr<Graph> graph, std::sha
 void Program::prepare() {
   const std::lock_guard<std::mutex> lock(prepare_mutex_);
   if (prepared_version_ == variables_->version()) return;
+  const AlignedBuffer once(once_bytes_);
   const auto address = [&](int buffer) -> void* {
     if (buffer < 0) return nullptr;
     const Buffer& entry = buffers_[static_cast<size_t>(buffer)];
@@ -30,6 +31,7 @@ void Program::prepare() {
       case Buffer::Kind::kVariable: return variables_->data(entry.place);
       case Buffer::Kind::kConstant: return entry.constant.raw();
       case Buffer::Kind::kPersistent: return static_cast<char*>(persistent_.data()) + entry.place;
+      case Buffer::Kind::kOnce: return static_cast<char*>(once.data()) + entry.place;
       default: raise("a step that runs once reads a value that changes");
     }
   };

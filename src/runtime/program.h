@@ -32,10 +32,11 @@ struct CompileOptions {
 
 /// Where a value lives while a program runs.
 struct Buffer {
-  enum class Kind { kArena, kInput, kVariable, kConstant, kPersistent };
+  /// kOnce: made and read by what runs once, and by nothing else; its memory exists only meanwhile.
+  enum class Kind { kArena, kInput, kVariable, kConstant, kPersistent, kOnce };
   Kind kind = Kind::kArena;
   size_t bytes = 0;
-  /// Input number or variable index; for arena and persistent buffers the offset once planned.
+  /// Input number or variable index; for arena, persistent and once buffers the offset once planned.
   size_t place = 0;
   Tensor constant;
   int first_step = -1;
@@ -113,6 +114,7 @@ class Program {
   std::vector<std::pair<size_t, int>> assignments_;
   size_t arena_bytes_ = 0;
   size_t persistent_bytes_ = 0;
+  size_t once_bytes_ = 0;
   AlignedBuffer persistent_;
   std::mutex prepare_mutex_;
   uint64_t prepared_version_ = 0;

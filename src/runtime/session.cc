@@ -34,6 +34,7 @@ void* Session::address(int buffer) const {
     case Buffer::Kind::kVariable: return program_->variables().data(entry.place);
     case Buffer::Kind::kConstant: return entry.constant.raw();
     case Buffer::Kind::kInput: return const_cast<void*>(input_addresses_[entry.place]);
+    case Buffer::Kind::kOnce: raise("a step reads memory of what runs once");
   }
   return nullptr;
 }
