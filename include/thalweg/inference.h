@@ -27,6 +27,12 @@ struct InferenceOptions {
   /// Compiled programs that are kept for each part of the model, one for each combination of input shapes; the least
   /// recently used one goes first.
   int max_programs = 8;
+  /// The largest piece of memory that loading or a run may ask for, in bytes: a small file can ask for tensors of any
+  /// size. 0: what the machine, or the control group, has in all.
+  size_t max_memory = 0;
+  /// A run that takes longer ends with an Error before its next part or iteration: a small file can loop forever. 0: no
+  /// limit.
+  double max_seconds = 0;
 };
 
 /// What goes into or comes out of a model.

@@ -5,6 +5,7 @@
 #include <chrono>
 #include <cstring>
 
+#include "base/limits.h"
 #include "base/text.h"
 #include "infer/host_op.h"
 
@@ -99,6 +100,7 @@ std::vector<Tensor> Executor::run(const std::vector<Tensor>& inputs, const Envir
                        [&](const auto& info) { return find(info.name, environment).defined(); });
   };
   while (!complete()) {
+    require_time();
     path.push_back(stage_for(*cache, environment, done));
     const Stage& stage = *path.back();
     run_program(stage, environment, profile);

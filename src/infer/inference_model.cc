@@ -1,4 +1,5 @@
 // Copyright The Thalweg Authors. SPDX-License-Identifier: Apache-2.0
+#include "base/limits.h"
 #include "base/text.h"
 #include "formats/onnx/model_writer.h"
 #include "infer/executor.h"
@@ -81,6 +82,8 @@ struct InferenceModel::Impl {
     require_supported(*file);
     context.model = std::move(file);
     context.options = options;
+    if (options.max_memory == 0) context.options.max_memory = machine_memory();
+    const ScopedLimits limits(context.options.max_memory, 0);
     context.variables = load_weights(*context.model);
     executor = std::make_unique<Executor>(context, context.model->proto.graph);
     for (const onnx::ValueInfoProto* info : executor->plan().inputs) inputs.push_back(describe_value(*info));
@@ -102,6 +105,7 @@ struct InferenceModel::Impl {
   }
 
   std::vector<Tensor> run(const std::vector<Tensor>& given, std::vector<ProgramProfile>* profile) const {
+    const ScopedLimits limits(context.options.max_memory, context.options.max_seconds);
     TW_REQUIRE(given.size() == inputs.size(), context.model->name, ": the model takes ", inputs.size(), " inputs, got ",
                given.size());
     for (size_t i = 0; i < given.size(); ++i) require_fits(context.model->name, inputs[i], given[i]);

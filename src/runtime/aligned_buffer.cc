@@ -7,6 +7,7 @@
 #include <cstring>
 #include <utility>
 
+#include "base/limits.h"
 #include "base/text.h"
 #include "thalweg/error.h"
 
@@ -20,6 +21,7 @@ constexpr size_t kAlignment = 64;
 }  // namespace
 
 AlignedBuffer::AlignedBuffer(size_t bytes) : bytes_(bytes) {
+  require_memory(bytes);
   if (bytes >= kMapThreshold) {
     void* memory = mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
     TW_REQUIRE(memory != MAP_FAILED, "out of memory: cannot get ", human_bytes(static_cast<double>(bytes)));

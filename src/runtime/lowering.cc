@@ -3,6 +3,8 @@
 
 #include <algorithm>
 
+#include "base/limits.h"
+#include "base/text.h"
 #include "graph/op_registry.h"
 #include "runtime/reorder_kernel.h"
 #include "runtime/tuner.h"
@@ -199,6 +201,8 @@ void Lowering::lower(const Node& node) {
   }
   for (size_t i = 0; i < node.outputs().size(); ++i) {
     const Layout& layout = step.kernel->outputs[i];
+    TW_REQUIRE(layout.bytes() <= memory_limit(), describe(node), ": its result, ", layout.type(), ", takes ",
+               human_bytes(static_cast<double>(layout.bytes())), ", more than the limit of memory");
     const int buffer = new_buffer(fixed ? Buffer::Kind::kPersistent : Buffer::Kind::kArena, layout.bytes());
     step.outputs.push_back(buffer);
     values_[node.output(i)] = {{{layout, buffer}}, fixed, nullptr, -1};

@@ -4,6 +4,7 @@
 #include <cstdlib>
 #include <cstring>
 
+#include "base/limits.h"
 #include "tensor/dtype.h"
 
 namespace thalweg {
@@ -12,6 +13,7 @@ namespace {
 constexpr size_t kAlignment = 64;
 
 std::shared_ptr<void> allocate(size_t bytes) {
+  require_memory(bytes);
   // At least one byte, so that a tensor without elements still has an address.
   const size_t rounded = (bytes + kAlignment) / kAlignment * kAlignment;
   void* memory = std::aligned_alloc(kAlignment, rounded);

@@ -168,6 +168,13 @@ TEST(InferenceModel, TheLargestIntegerMeansNoLimit) {
   EXPECT_EQ(loaded.run({boxes, Tensor::from<float>({1, 1, 2}, {0.5F, 0.6F})})[0].shape(), (Shape{2, 3}));
 }
 
+TEST(InferenceModel, AskingForTooMuchMemoryIsAnError) {
+  onnx::ModelProto model = model_of({node("ConstantOfShape", {"n"}, {"y"})}, {}, {value_info("y", {-1})});
+  model.graph.initializer = {integer_initializer("n", int64_t{1} << 45)};
+  EXPECT_THAT(error_text([&] { InferenceModel::load_bytes(bytes_of(model)).run({}); }),
+              AllOf(HasSubstr("f32[35184372088832]"), HasSubstr("more than the limit")));
+}
+
 TEST(InferenceModel, ThreadsShareAModel) {
   const InferenceModel model = InferenceModel::load_bytes(
       bytes_of(small_model()), {.precision = Precision::kF32, .threads = 1, .max_programs = 2});

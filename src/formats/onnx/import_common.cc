@@ -16,9 +16,9 @@ Value* absolute(Value* x) {
 }
 
 Value* positions_of(const NodeContext& context, int64_t count) {
-  std::vector<int64_t> positions(static_cast<size_t>(count));
-  std::iota(positions.begin(), positions.end(), int64_t{0});
-  return context.constant(Tensor::from<int64_t>({count}, positions));
+  Tensor positions(DType::kI64, {count});
+  std::iota(positions.data<int64_t>(), positions.data<int64_t>() + count, int64_t{0});
+  return context.constant(positions);
 }
 
 int64_t normal_axis(const NodeContext& context, int64_t axis, int64_t rank) {

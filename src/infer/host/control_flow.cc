@@ -4,6 +4,7 @@
 #include <cstring>
 #include <limits>
 
+#include "base/limits.h"
 #include "infer/host_op.h"
 
 namespace thalweg {
@@ -12,6 +13,25 @@ namespace {
 std::vector<Tensor> run_if(const HostCall& call) {
   return call.run_body(call.body(call.content_number(0, 0.0) != 0 ? "then_branch" : "else_branch"), {});
 }
+
+/// Results of all iterations so far, kept until they can be stacked.
+class ScannedResults {
+ public:
+  explicit ScannedResults(size_t count) : parts_(count) {}
+
+  void add(const std::vector<Tensor>& results, size_t first) {
+    for (size_t i = 0; i < parts_.size(); ++i) {
+      parts_[i].push_back(results[first + i]);
+      bytes_ += results[first + i].num_bytes() + sizeof(Tensor);
+    }
+    require_memory(bytes_);
+  }
+  std::vector<std::vector<Tensor>>& parts() { return parts_; }
+
+ private:
+  std::vector<std::vector<Tensor>> parts_;
+  size_t bytes_ = 0;
+};
 
 /// Tensors of one type, one after another along a dimension of their own at `axis`.
 Tensor stack(const std::vector<Tensor>& parts, int axis) {
@@ -52,18 +72,18 @@ std::vector<Tensor> run_loop(const HostCall& call) {
   for (size_t i = 2; i < call.num_inputs(); ++i) carried.push_back(call.input(i));
   TW_REQUIRE(body.output.size() > carried.size(), "its body gives ", body.output.size(), " results for ",
              carried.size(), " carried values");
-  std::vector<std::vector<Tensor>> scanned(body.output.size() - 1 - carried.size());
+  ScannedResults scanned(body.output.size() - 1 - carried.size());
   for (int64_t iteration = 0; iteration < limit && go_on; ++iteration) {
     std::vector<Tensor> inputs = {Tensor::scalar<int64_t>(iteration), Tensor::scalar<bool>(go_on)};
     inputs.insert(inputs.end(), carried.begin(), carried.end());
     const std::vector<Tensor> results = call.run_body(body, inputs);
     go_on = results[0].item() != 0;
     for (size_t i = 0; i < carried.size(); ++i) carried[i] = results[1 + i];
-    for (size_t i = 0; i < scanned.size(); ++i) scanned[i].push_back(results[1 + carried.size() + i]);
+    scanned.add(results, 1 + carried.size());
   }
   std::vector<Tensor> results = carried;
-  for (size_t i = 0; i < scanned.size(); ++i) {
-    results.push_back(scanned[i].empty() ? no_iterations(body.output[1 + carried.size() + i]) : stack(scanned[i], 0));
+  for (const std::vector<Tensor>& parts : scanned.parts()) {
+    results.push_back(parts.empty() ? no_iterations(body.output[1 + results.size()]) : stack(parts, 0));
   }
   return results;
 }
@@ -101,7 +121,7 @@ std::vector<Tensor> run_scan_once(const HostCall& call, std::vector<Tensor> stat
   const onnx::GraphProto& body = call.body("body");
   TW_REQUIRE(!scanned.empty() && body.output.size() >= state.size(), "it does not fit its body");
   const int64_t steps = scanned[0].shape()[normal_axis(in.axis(0), scanned[0].shape().rank())];
-  std::vector<std::vector<Tensor>> results(body.output.size() - state.size());
+  ScannedResults gathered(body.output.size() - state.size());
   for (int64_t step = 0; step < steps; ++step) {
     std::vector<Tensor> inputs = state;
     for (size_t i = 0; i < scanned.size(); ++i) {
@@ -111,8 +131,9 @@ std::vector<Tensor> run_scan_once(const HostCall& call, std::vector<Tensor> stat
     }
     const std::vector<Tensor> outputs = call.run_body(body, inputs);
     for (size_t i = 0; i < state.size(); ++i) state[i] = outputs[i];
-    for (size_t i = 0; i < results.size(); ++i) results[i].push_back(outputs[state.size() + i]);
+    gathered.add(outputs, state.size());
   }
+  std::vector<std::vector<Tensor>>& results = gathered.parts();
   for (size_t i = 0; i < results.size(); ++i) {
     if (out.reverse(i)) std::reverse(results[i].begin(), results[i].end());
     TW_REQUIRE(!results[i].empty(), "there is nothing to scan");
