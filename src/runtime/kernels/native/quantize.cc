@@ -43,44 +43,35 @@ std::unique_ptr<Kernel> finished(const KernelRequest& request, std::unique_ptr<F
   return kernel;
 }
 
-std::unique_ptr<Kernel> make_quantize(const KernelRequest& request, std::string& declined) {
-  const DType dtype = request.node.output()->dtype();
-  if (!elementwise(request, dtype, declined)) return nullptr;
+/// Deals the elements, from X to Y, out to the threads; scale and zero are inputs 1 and 2.
+template <typename Call, typename X, typename Y>
+std::unique_ptr<Kernel> make(const KernelRequest& request, DType bytes, void (*run)(const Call&),
+                             std::string& declined) {
+  if (!elementwise(request, bytes, declined)) return nullptr;
   const int64_t count = request.node.output()->shape().num_elements();
-  const bool is_signed = dtype == DType::kI8;
+  const bool is_signed = bytes == DType::kI8;
   return finished(request, std::make_unique<FunctionKernel>([=](const KernelArguments& arguments) {
-                    simd::QuantizeCall call;
+                    Call call;
                     call.is_signed = is_signed;
                     call.scale = number(arguments, 1);
                     call.zero = zero_point(arguments, is_signed);
                     in_ranges(count, count, arguments.threads, [&](int64_t, int64_t begin, int64_t end) {
-                      simd::QuantizeCall part = call;
-                      part.x = static_cast<const float*>(arguments.inputs[0]) + begin;
-                      part.y = static_cast<uint8_t*>(arguments.outputs[0]) + begin;
+                      Call part = call;
+                      part.x = static_cast<const X*>(arguments.inputs[0]) + begin;
+                      part.y = static_cast<Y*>(arguments.outputs[0]) + begin;
                       part.count = end - begin;
-                      simd::quantize(part);
+                      run(part);
                     });
                   }));
 }
 
+std::unique_ptr<Kernel> make_quantize(const KernelRequest& request, std::string& declined) {
+  return make<simd::QuantizeCall, float, uint8_t>(request, request.node.output()->dtype(), simd::quantize, declined);
+}
+
 std::unique_ptr<Kernel> make_dequantize(const KernelRequest& request, std::string& declined) {
-  const DType dtype = request.node.input(0)->dtype();
-  if (!elementwise(request, dtype, declined)) return nullptr;
-  const int64_t count = request.node.output()->shape().num_elements();
-  const bool is_signed = dtype == DType::kI8;
-  return finished(request, std::make_unique<FunctionKernel>([=](const KernelArguments& arguments) {
-                    simd::DequantizeCall call;
-                    call.is_signed = is_signed;
-                    call.scale = number(arguments, 1);
-                    call.zero = zero_point(arguments, is_signed);
-                    in_ranges(count, count, arguments.threads, [&](int64_t, int64_t begin, int64_t end) {
-                      simd::DequantizeCall part = call;
-                      part.x = static_cast<const uint8_t*>(arguments.inputs[0]) + begin;
-                      part.y = static_cast<float*>(arguments.outputs[0]) + begin;
-                      part.count = end - begin;
-                      simd::dequantize(part);
-                    });
-                  }));
+  return make<simd::DequantizeCall, uint8_t, float>(request, request.node.input(0)->dtype(), simd::dequantize,
+                                                    declined);
 }
 
 simd::QuantizedAddCall read_sum(const Node& node) {
