@@ -6,12 +6,14 @@ JOBS ?= $(shell nproc)
 CASES ?=
 # Parts of the names of ONNX cases or models to run (all when empty), as in: make onnx-suite ONNX_CASES="resize pad".
 ONNX_CASES ?=
+# How long each fuzzer runs.
+FUZZ_SECONDS ?= 600
 # Arguments of the demo program.
 DEMO_ARGS ?=
 export THALWEG_DEPS ?= $(HOME)/.cache/thalweg
 
 .DEFAULT_GOAL := help
-.PHONY: help setup build test test-asan test-tsan test-long lint tidy format bench demo onnx-suite onnx-models install clean
+.PHONY: help setup build test test-asan test-tsan test-long lint tidy format bench demo onnx-suite onnx-models fuzz install clean
 
 help: ## list the targets
 	@sed -n 's/^\([a-z-]*\):[^#]*## \(.*\)/  make \1\t\2/p' $(MAKEFILE_LIST) | expand -t 22
@@ -68,6 +70,13 @@ onnx-models: build-release ## whole models from PyTorch, and to ONNX Runtime; ON
 	@scripts/setup-bench
 	@OMP_WAIT_POLICY=passive "$(THALWEG_DEPS)/bench-venv/bin/python" tests/onnx_models/run.py \
 	  --library $(CURDIR)/build/release/lib/libthalweg.so --writer $(CURDIR)/build/release/bin/write_models $(ONNX_CASES)
+
+fuzz: ## fuzz the file readers, FUZZ_SECONDS each
+	@scripts/setup
+	@scripts/setup-fuzz
+	@cmake --preset fuzz $(if $(CI),,--log-level=WARNING)
+	@cmake --build --preset fuzz --parallel $(JOBS)
+	@tests/fuzz/run build/fuzz $(FUZZ_SECONDS)
 
 demo: build-release ## train a small network on handwritten digits
 	@scripts/setup-data

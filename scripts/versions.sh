@@ -44,6 +44,10 @@ APT_BUILD=(
   clang-format-14=1:14.0.6-12
   clang-tidy-14=1:14.0.6-12
 )
+# Needed only for fuzzing: LLVM's fuzzing library.
+APT_FUZZ=(
+  libclang-rt-14-dev=1:14.0.6-12
+)
 # Needed only while oneDNN is being fetched.
 APT_MAVEN=(
   openjdk-17-jdk-headless=17.0.21+9-1~deb12u1=java
