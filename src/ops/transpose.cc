@@ -120,7 +120,13 @@ InferRule tiled(bool inverse) {
     for (int i = 0; i < result.shape.rank(); ++i) {
       const int64_t times = repeats[static_cast<size_t>(i)];
       context.require(times >= 1, "repeat ", times, " of dimension ", i);
-      if (result.shape[i] != kFree) result.shape[i] = inverse ? result.shape[i] / times : result.shape[i] * times;
+      int64_t& extent = result.shape[i];
+      if (extent == kFree) continue;
+      if (inverse) {
+        extent /= times;
+      } else {
+        context.require(!__builtin_mul_overflow(extent, times, &extent), "dimension ", i, " becomes too large");
+      }
     }
     return std::vector<TensorType>{result};
   };
