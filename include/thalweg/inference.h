@@ -70,9 +70,8 @@ struct ModelSummary {
 /// All members may be called from several threads at once; runs share the weights and nothing else.
 class InferenceModel {
  public:
-  /// Throws an Error that names the file and, if operators are not supported, lists all of them. Weights that lie
-  /// aligned in the file or its external data stay there, mapped, until a kernel wants them arranged in another manner:
-  /// the files must not be changed in place meanwhile.
+  /// Throws an Error that names the file and, if operators are not supported, lists all of them. Parts of
+  /// the file and of its external data stay mapped as long as the model lives: they must not be changed in place.
   static InferenceModel load(const std::string& path, const InferenceOptions& options = {});
   /// From the bytes of a model file without external data.
   static InferenceModel load_bytes(std::string bytes, const InferenceOptions& options = {});
