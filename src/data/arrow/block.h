@@ -33,6 +33,7 @@ class BlockMaker : public std::enable_shared_from_this<BlockMaker> {
   /// A block with nothing in it.
   std::shared_ptr<Block> allocate(int64_t rows);
   const std::vector<TensorColumns>& tensors() const { return tensors_; }
+  const std::string& where() const { return where_; }
 
  private:
   Block take(int64_t rows);

@@ -114,7 +114,8 @@ int64_t known_rows(const TableFiles& files) {
 }  // namespace
 
 TableStatistics describe_table(const std::string& uri, TableFormat format, const Progress& progress) {
-  const TableFiles files = open_files(uri, {.inputs = {}, .format = format});
+  const TableOptions options{.inputs = {}, .format = format};
+  const TableFiles files = open_files(find_files(uri, options), options);
   std::vector<ColumnSurvey> surveys;
   for (const auto& field : files.dataset->schema()->fields()) surveys.emplace_back(*field, uri);
   ds::ScannerBuilder builder(files.dataset);

@@ -44,7 +44,7 @@ TableFormat format_by_name(const std::string& path) {
 
 /// The files at `path`: itself, or those below it, in the order of names; hidden ones and those that begin with _
 /// (which Spark writes beside its data) are left out.
-std::vector<fs::FileInfo> find_files(fs::FileSystem& system, const std::string& path, const std::string& uri) {
+std::vector<fs::FileInfo> files_below(fs::FileSystem& system, const std::string& path, const std::string& uri) {
   const fs::FileInfo info = value_of(system.GetFileInfo(path), uri);
   TW_REQUIRE(info.type() != fs::FileType::NotFound, uri, ": no such file or directory");
   if (info.type() == fs::FileType::File) return {info};
@@ -104,34 +104,38 @@ std::string with_whole_path(const std::string& uri) {
 
 }  // namespace
 
-TableFiles open_files(const std::string& uri, const TableOptions& options) {
+FoundFiles find_files(const std::string& uri, const TableOptions& options) {
+  FoundFiles result;
+  result.uri = uri;
+  std::string path;
+  result.system = value_of(fs::FileSystemFromUriOrPath(with_whole_path(uri), &path), uri);
+  result.files = files_below(*result.system, path, uri);
+  result.format = choose_format(result.files, options.format, uri);
+  const bool tabs = result.files.front().path().ends_with(".tsv") && options.csv_separator == ',';
+  result.csv_separator = tabs ? '\t' : options.csv_separator;
+  return result;
+}
+
+TableFiles open_files(const FoundFiles& found, const TableOptions& options) {
   static const arrow::Status kInitialized = arrow::compute::Initialize();
   require_ok(kInitialized, "Arrow");
-  std::string path;
-  const auto system = value_of(fs::FileSystemFromUriOrPath(with_whole_path(uri), &path), uri);
-  std::vector<fs::FileInfo> files = find_files(*system, path, uri);
   TableFiles result;
-  result.uri = uri;
-  result.format = choose_format(files, options.format, uri);
+  result.uri = found.uri;
+  result.format = found.format;
   result.skipped_rows = std::make_shared<std::atomic<int64_t>>(0);
-  if (system->type_name() == "local") {
-    for (const fs::FileInfo& file : files) result.local_paths.push_back(file.path());
-  }
   std::shared_ptr<ds::FileFormat> format;
-  if (result.format == TableFormat::kParquet) {
+  if (found.format == TableFormat::kParquet) {
     format = std::make_shared<ds::ParquetFileFormat>();
-  } else if (result.format == TableFormat::kArrow) {
+  } else if (found.format == TableFormat::kArrow) {
     format = std::make_shared<ds::IpcFileFormat>();
   } else {
-    const bool tabs = files.front().path().ends_with(".tsv") && options.csv_separator == ',';
-    result.csv_separator = tabs ? '\t' : options.csv_separator;
-    format = csv_format(options, result.csv_separator, result.skipped_rows);
+    format = csv_format(options, found.csv_separator, result.skipped_rows);
   }
-  const auto factory =
-      value_of(ds::FileSystemDatasetFactory::Make(system, files, format, ds::FileSystemFactoryOptions()), uri);
-  result.dataset = value_of(factory->Finish(), uri);
-  auto fragments = value_of(result.dataset->GetFragments(), uri);
-  result.fragments = value_of(fragments.ToVector(), uri);
+  const auto factory = value_of(
+      ds::FileSystemDatasetFactory::Make(found.system, found.files, format, ds::FileSystemFactoryOptions()), found.uri);
+  result.dataset = value_of(factory->Finish(), found.uri);
+  auto fragments = value_of(result.dataset->GetFragments(), found.uri);
+  result.fragments = value_of(fragments.ToVector(), found.uri);
   return result;
 }
 

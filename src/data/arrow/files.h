@@ -2,6 +2,7 @@
 #pragma once
 
 #include <arrow/dataset/api.h>
+#include <arrow/filesystem/filesystem.h>
 
 #include <atomic>
 #include <memory>
@@ -11,22 +12,31 @@
 
 namespace thalweg::data {
 
+/// Files of one format, found but not opened.
+struct FoundFiles {
+  std::string uri;
+  TableFormat format = TableFormat::kParquet;
+  std::shared_ptr<arrow::fs::FileSystem> system;
+  std::vector<arrow::fs::FileInfo> files;
+  char csv_separator = ',';
+
+  bool are_local() const { return system->type_name() == "local"; }
+};
+FoundFiles find_files(const std::string& uri, const TableOptions& options);
+
 /// Files of one format as Arrow's dataset.
 struct TableFiles {
   std::string uri;
   TableFormat format = TableFormat::kParquet;
   std::shared_ptr<arrow::dataset::Dataset> dataset;
   std::vector<std::shared_ptr<arrow::dataset::Fragment>> fragments;
-  /// The files' paths if they are local, otherwise empty.
-  std::vector<std::string> local_paths;
-  char csv_separator = ',';
   /// Counts CSV rows left out; the parser holds on to it.
   std::shared_ptr<std::atomic<int64_t>> skipped_rows;
 };
 
-/// Finds the files and reads their schema. Columns of CSV files that `options` turns into tensors are parsed as that
-/// type from the start; the types of others are guessed from the first rows.
-TableFiles open_files(const std::string& uri, const TableOptions& options);
+/// Reads the files' schema. Columns of CSV files that `options` turns into tensors are parsed as that type from the
+/// start; the types of others are guessed from the first rows.
+TableFiles open_files(const FoundFiles& found, const TableOptions& options);
 
 /// Of the row groups of a Parquet file: the part of a fragment, and its rows.
 struct RowGroup {

@@ -50,17 +50,22 @@ arrow::MemoryPool* decoding_pool() {
   return kPool;
 }
 
+void check_options(const std::string& uri, const TableOptions& options, const std::vector<TensorColumns>& tensors) {
+  TW_REQUIRE(!options.inputs.empty(), uri, ": no columns were chosen as inputs");
+  for (const TensorColumns& tensor : tensors) {
+    TW_REQUIRE(!tensor.columns.empty(), uri, ": a tensor of no columns");
+    TW_REQUIRE(!tensor.flat || tensor.columns.size() == 1, uri, ": ", tensor.columns.size(),
+               " columns cannot be a flat tensor");
+  }
+}
+
 void check_columns(const TableFiles& files, const TableOptions& options, const std::vector<TensorColumns>& tensors) {
   const std::vector<std::string> known = files.dataset->schema()->field_names();
   const auto check = [&](const std::string& name) {
     TW_REQUIRE(std::find(known.begin(), known.end(), name) != known.end(), files.uri, ": there is no column '", name,
                "'; near: ", nearest_names(name, known));
   };
-  TW_REQUIRE(!options.inputs.empty(), files.uri, ": no columns were chosen as inputs");
   for (const TensorColumns& tensor : tensors) {
-    TW_REQUIRE(!tensor.columns.empty(), files.uri, ": a tensor of no columns");
-    TW_REQUIRE(!tensor.flat || tensor.columns.size() == 1, files.uri, ": ", tensor.columns.size(),
-               " columns cannot be a flat tensor");
     for (const std::string& name : tensor.columns) check(name);
   }
   for (const Condition& condition : options.filter) check(condition.column);
@@ -92,25 +97,28 @@ class Table::Impl {
   Impl(const std::string& uri, const TableOptions& options)
       : options_(options),
         threads_(options.threads > 0 ? options.threads : available_processors()),
-        maker_(std::make_shared<BlockMaker>(options, uri, static_cast<size_t>(threads_))),
-        files_(open_files(uri, options)) {
+        maker_(std::make_shared<BlockMaker>(options, uri, static_cast<size_t>(threads_))) {
+    check_options(uri, options, maker_->tensors());
+    const FoundFiles found = find_files(uri, options);
+    if (read_plain_csv(found)) return;
+    files_ = open_files(found, options);
     check_columns(files_, options_, maker_->tensors());
     if (files_.format == TableFormat::kParquet && options_.filter.empty()) {
       read_as_needed();
-    } else if (!read_plain_csv()) {
+    } else {
       read_all();
     }
   }
 
   int64_t size() const { return ends_.empty() ? 0 : ends_.back(); }
   const TableOptions& options() const { return options_; }
-  int64_t skipped_rows() const { return *files_.skipped_rows; }
+  int64_t skipped_rows() const { return files_.skipped_rows != nullptr ? files_.skipped_rows->load() : 0; }
   void read(std::span<const int64_t> indices, const Batch& batch, int64_t row) const;
 
  private:
   std::shared_ptr<ds::Scanner> scanner(ds::ScannerBuilder& builder, bool threads) const;
   void read_as_needed();
-  bool read_plain_csv();
+  bool read_plain_csv(const FoundFiles& found);
   void read_all();
   BlockPtr load(const RowGroup& group, int64_t first_row) const;
   BlockPtr block(size_t number) const { return store_ != nullptr ? store_->get(number) : blocks_[number]; }
@@ -119,7 +127,7 @@ class Table::Impl {
   const TableOptions options_;
   const int threads_;
   const std::shared_ptr<BlockMaker> maker_;
-  const TableFiles files_;
+  TableFiles files_;           ///< not opened if read_plain_csv could do without
   std::vector<int64_t> ends_;  ///< the row past the last of each block
   std::vector<RowGroup> groups_;
   std::vector<BlockPtr> blocks_;
@@ -157,18 +165,17 @@ BlockPtr Table::Impl::load(const RowGroup& group, int64_t first_row) const {
 }
 
 /// False if the files are not CSV of plain numbers on this machine.
-bool Table::Impl::read_plain_csv() {
-  const bool possible = files_.format == TableFormat::kCsv && options_.filter.empty() &&
-                        options_.bad_rows == BadSample::kFail && !files_.local_paths.empty();
+bool Table::Impl::read_plain_csv(const FoundFiles& found) {
+  const bool possible = found.format == TableFormat::kCsv && options_.filter.empty() &&
+                        options_.bad_rows == BadSample::kFail && found.are_local();
   if (!possible) return false;
   std::vector<BlockPtr> read;
-  int64_t bytes = 0;
-  for (const std::string& path : files_.local_paths) {
-    const auto blocks = read_numeric_csv(path, files_.csv_separator, options_.memory_bytes - bytes, threads_, *maker_);
+  int64_t room = options_.memory_bytes;
+  for (const arrow::fs::FileInfo& file : found.files) {
+    const auto blocks = read_numeric_csv(file.path(), found.csv_separator, room, threads_, *maker_);
     if (!blocks) return false;
-    for (const BlockPtr& block : *blocks) bytes += block->bytes();
+    for (const BlockPtr& block : *blocks) room -= block->bytes();
     read.insert(read.end(), blocks->begin(), blocks->end());
-    if (bytes > options_.memory_bytes) return false;
   }
   blocks_ = std::move(read);
   for (const BlockPtr& block : blocks_) add_end(block->rows);
@@ -195,7 +202,7 @@ void Table::Impl::read_all() {
 void Table::Impl::read(std::span<const int64_t> indices, const Batch& batch, int64_t row) const {
   for (size_t i = 0; i < indices.size();) {
     const int64_t index = indices[i];
-    TW_REQUIRE(index >= 0 && index < size(), files_.uri, ": ", size(), " rows, none has the number ", index);
+    TW_REQUIRE(index >= 0 && index < size(), maker_->where(), ": ", size(), " rows, none has the number ", index);
     const auto number = static_cast<size_t>(std::upper_bound(ends_.begin(), ends_.end(), index) - ends_.begin());
     const BlockPtr current = block(number);
     const int64_t begin = number == 0 ? 0 : ends_[number - 1], end = ends_[number];
@@ -220,7 +227,8 @@ void Table::read(std::span<const int64_t> indices, const Draw& /*draw*/, const B
 int64_t Table::skipped_rows() const { return impl_->skipped_rows(); }
 
 TableSchema inspect_table(const std::string& uri, TableFormat format) {
-  const TableFiles files = open_files(uri, {.inputs = {}, .format = format});
+  const TableOptions options{.inputs = {}, .format = format};
+  const TableFiles files = open_files(find_files(uri, options), options);
   TableSchema result;
   for (const auto& field : files.dataset->schema()->fields()) {
     result.columns.push_back({field->name(), field->type()->ToString()});

@@ -151,6 +151,33 @@ TEST_F(TableTest, PlainNumbersAndOtherCsvReadTheSame) {
   EXPECT_NE(error_text([&] { Table(directory_ / "word.csv", floats({"y"})); }).find("four"), std::string::npos);
 }
 
+TEST_F(TableTest, LinesAreWholeWhereverTheFileIsCut) {
+  // Lines of up to a few parts' length (csv_text.cc), in the form of each system.
+  for (const char* line_end : {"\n", "\r\n"}) {
+    std::string text = std::string("\xEF\xBB\xBFskipped,x,n,y") + line_end;
+    const int64_t rows = 4000;
+    for (int64_t i = 0; i < rows; ++i) {
+      text += std::string(static_cast<size_t>(i % 400 == 7 ? 600000 : i % 311), 's') + "," + std::to_string(i) +
+              ".25," + std::to_string(-i) + "," + std::to_string(i) + line_end;
+    }
+    text.resize(text.size() - std::string(line_end).size());
+    write_bytes(directory_ / "t.csv", text);
+    for (const int threads : {1, 3}) {
+      const Table table(directory_ / "t.csv",
+                        {.inputs = {{{"x", "y"}}}, .targets = {{{"n"}, DType::kI32, true}}, .threads = threads});
+      ASSERT_EQ(table.size(), rows);
+      std::vector<int64_t> all(static_cast<size_t>(rows));
+      std::iota(all.begin(), all.end(), int64_t{0});
+      const Batch batch = table.fetch(all);
+      for (int64_t i = 0; i < rows; ++i) {
+        ASSERT_EQ(batch.inputs[0].data<float>()[2 * i], static_cast<float>(i) + 0.25F);
+        ASSERT_EQ(batch.inputs[0].data<float>()[2 * i + 1], static_cast<float>(i));
+        ASSERT_EQ(batch.targets[0].data<int32_t>()[i], -i);
+      }
+    }
+  }
+}
+
 TEST_F(TableTest, RaggedCsvRowsFailOrAreCounted) {
   write_bytes(directory_ / "t.csv", "x,y\n1,2\n3\n5,6,7\n8,9\n");
   TableOptions options = floats({"y"});
