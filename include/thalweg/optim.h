@@ -107,6 +107,21 @@ class Optimizer {
   void update_rows(size_t parameter, std::span<float> table, int64_t row_size, std::span<const int64_t> rows,
                    std::span<const float> row_gradients, std::span<BF16> bf16_copy = {});
 
+  /// False if the step of an element depends on other elements of its parameter, as with LARS and LAMB.
+  bool elementwise() const;
+  /// How an update is made that does not follow `begin_step` and `set_gradient_scale`.
+  struct PartUpdate {
+    double learning_rate = 0.0;
+    double gradient_scale = 1.0;
+  };
+  /// Updates the elements from `begin` on, of an elementwise optimiser: `value` and `gradient` are those elements
+  /// alone. It counts as no update: the caller does that with `set_updates`, once for all parts of a parameter and
+  /// before them.
+  void update_part(size_t parameter, size_t begin, std::span<float> value, std::span<const float> gradient,
+                   const PartUpdate& how);
+  /// The slots of these elements start afresh, and memory that only they need goes back to the system.
+  void forget_part(size_t parameter, size_t begin, size_t end);
+
   /// The state for a checkpoint: slots and, for each parameter, how many times it was updated.
   std::vector<Slot> slots(size_t parameter);
   int64_t updates(size_t parameter) const;

@@ -43,9 +43,12 @@ const std::vector<Preset>& presets();
 struct SchemeOptions {
   /// One of the presets' names.
   std::string name = "allreduce";
-  /// allreduce: gradients are exchanged in pieces of about so many bytes, each as soon as it is complete, while the
-  /// backward pass goes on.
+  /// allreduce, sharded: gradients are exchanged in pieces of about so many bytes, each as soon as it is complete,
+  /// while the backward pass goes on.
   size_t bucket_bytes = size_t{4} << 20U;
+  /// sharded: how many other workers keep a copy of each worker's part of the optimiser's state. So many may be lost at
+  /// the same time, and the run goes on.
+  int copies = 1;
   /// localsgd: steps between two averages of the weights.
   int period = 10;
 };

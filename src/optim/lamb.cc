@@ -17,6 +17,7 @@ class LambRule : public UpdateRule {
   }
 
   std::vector<SlotSpec> slots() const override { return {{"first_moment"}, {"second_moment"}}; }
+  bool elementwise() const override { return false; }
 
   void apply(const StepContext& context, const simd::UpdateTarget& target) const override {
     const auto steps = static_cast<double>(context.step);

@@ -15,6 +15,7 @@ class LarsRule : public UpdateRule {
   }
 
   std::vector<SlotSpec> slots() const override { return {{"velocity"}}; }
+  bool elementwise() const override { return false; }
 
   void apply(const StepContext& context, const simd::UpdateTarget& target) const override {
     simd::LarsStep step{};

@@ -1,4 +1,7 @@
 // Copyright The Thalweg Authors. SPDX-License-Identifier: Apache-2.0
+#include <sys/mman.h>
+#include <unistd.h>
+
 #include <algorithm>
 #include <cmath>
 #include <numeric>
@@ -19,6 +22,17 @@ struct Parameter {
   int64_t updates = 0;
   RowCoalescer coalescer;  // here, not shared: parameters may be updated at the same time
 };
+
+/// Makes the values zero, whole pages by giving them back: they are zeros when they are touched again.
+void clear_and_release(float* begin, float* end) {
+  const auto page = static_cast<uintptr_t>(::sysconf(_SC_PAGESIZE));
+  auto* first = reinterpret_cast<float*>((reinterpret_cast<uintptr_t>(begin) + page - 1) / page * page);
+  auto* last = reinterpret_cast<float*>(reinterpret_cast<uintptr_t>(end) / page * page);
+  const bool released =
+      first < last && ::madvise(first, static_cast<size_t>(last - first) * sizeof(float), MADV_DONTNEED) == 0;
+  std::fill(begin, released ? first : end, 0.0f);
+  if (released) std::fill(last, end, 0.0f);
+}
 
 }  // namespace
 
@@ -54,9 +68,10 @@ struct Optimizer::State {
     }
   }
 
-  StepContext context(const Parameter& parameter) const {
-    return {learning_rate * parameter.settings.learning_rate_factor, parameter.updates, gradient_scale, clip_value,
-            parameter.settings};
+  StepContext context(const Parameter& parameter) const { return context(parameter, {learning_rate, gradient_scale}); }
+  StepContext context(const Parameter& parameter, const PartUpdate& how) const {
+    return {how.learning_rate * parameter.settings.learning_rate_factor, parameter.updates, how.gradient_scale,
+            clip_value, parameter.settings};
   }
 
   static simd::UpdateTarget target(const Parameter& parameter, std::span<float> value, const float* gradient,
@@ -187,6 +202,40 @@ void Optimizer::update_rows(size_t index, std::span<float> table, int64_t row_si
   target.rows = &list;
   ++parameter.updates;
   state_->rule->apply(state_->context(parameter), target);
+}
+
+bool Optimizer::elementwise() const { return state_->rule->elementwise(); }
+
+void Optimizer::update_part(size_t index, size_t begin, std::span<float> value, std::span<const float> gradient,
+                            const PartUpdate& how) {
+  Parameter& parameter = state_->at(index);
+  if (parameter.settings.frozen) return;
+  TW_REQUIRE(elementwise(), "optimizer ", name(), " compares whole parameters: it cannot update a part of ",
+             parameter.name);
+  TW_REQUIRE(gradient.size() == value.size() && begin + value.size() <= static_cast<size_t>(parameter.size),
+             "parameter ", parameter.name, " has ", parameter.size, " elements: no part of ", value.size(), " from ",
+             begin, " on with a gradient of ", gradient.size());
+  simd::UpdateTarget target;
+  target.value = value.data();
+  target.gradient = gradient.data();
+  target.count = static_cast<int64_t>(value.size());
+  for (size_t s = 0; s < parameter.slots.size(); ++s) target.slots[s] = parameter.slots[s].data<float>() + begin;
+  state_->rule->apply(state_->context(parameter, how), target);
+}
+
+void Optimizer::forget_part(size_t index, size_t begin, size_t end) {
+  Parameter& parameter = state_->at(index);
+  TW_REQUIRE(begin <= end && end <= static_cast<size_t>(parameter.size), "parameter ", parameter.name, " has ",
+             parameter.size, " elements: there is no part [", begin, ", ", end, ")");
+  for (size_t s = 0; s < parameter.slots.size(); ++s) {
+    float* values = parameter.slots[s].data<float>();
+    const float initial = state_->slot_specs[s].initial;
+    if (initial == 0.0f) {
+      clear_and_release(values + begin, values + end);
+    } else {
+      std::fill(values + begin, values + end, initial);
+    }
+  }
 }
 
 std::vector<Slot> Optimizer::slots(size_t index) {

@@ -35,6 +35,8 @@ class UpdateRule {
   double weight_decay() const { return weight_decay_; }
   /// In the order in which `apply` expects them in UpdateTarget::slots.
   virtual std::vector<SlotSpec> slots() const = 0;
+  /// Each element's step depends on that element alone.
+  virtual bool elementwise() const { return true; }
   virtual void apply(const StepContext& context, const simd::UpdateTarget& target) const = 0;
 
  protected:

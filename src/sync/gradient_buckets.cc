@@ -3,6 +3,8 @@
 
 #include <algorithm>
 
+#include "thalweg/comm.h"
+
 namespace thalweg::sync {
 namespace {
 
@@ -80,9 +82,35 @@ std::vector<std::span<float>> GradientBuckets::take_complete(bool rest) {
   return result;
 }
 
+std::vector<std::span<float>> GradientBuckets::all() const {
+  std::vector<std::span<float>> result;
+  for (const Bucket& bucket : buckets_) result.push_back(bucket.values);
+  return result;
+}
+
+std::vector<Piece> GradientBuckets::pieces(int parts, int index) const {
+  std::vector<Piece> result;
+  for (const Item& item : items_) {
+    const std::span<float> bucket = buckets_[item.bucket].values;
+    const comm::Part part = comm::part_of(bucket.size(), parts, index);
+    const auto item_begin = static_cast<size_t>(item.data - bucket.data());
+    const size_t begin = std::max(part.begin, item_begin);
+    const size_t end = std::min(part.end, item_begin + item.floats);
+    if (begin < end) result.push_back({item.variable, begin - item_begin, bucket.subspan(begin, end - begin)});
+  }
+  return result;
+}
+
 std::vector<GradientView> GradientBuckets::views() const {
   std::vector<GradientView> result;
   for (const Item& item : items_) result.push_back({item.variable, item.data, item.floats, nullptr, nullptr, 0});
+  const std::vector<GradientView> sparse = sparse_views();
+  result.insert(result.end(), sparse.begin(), sparse.end());
+  return result;
+}
+
+std::vector<GradientView> GradientBuckets::sparse_views() const {
+  std::vector<GradientView> result;
   for (const SparseRows& rows : sparse_) {
     result.push_back(
         {rows.variable, nullptr, 0, rows.indices.data(), rows.rows.data(), static_cast<int64_t>(rows.indices.size())});

@@ -18,6 +18,13 @@ struct SparseRows {
   std::vector<float> rows;
 };
 
+/// Elements of a parameter that follow each other, and where their gradients lie in the buckets.
+struct Piece {
+  size_t variable = 0;
+  size_t begin = 0;
+  std::span<float> gradient;
+};
+
 /// Copies of a step's gradients, weighted, in pieces that are exchanged one by one. Dense ones that follow each other
 /// lie side by side in buckets; all workers have the same buckets in the same order.
 class GradientBuckets {
@@ -31,9 +38,14 @@ class GradientBuckets {
   /// The buckets that are complete and follow those taken before, to be exchanged. With `rest` all that are left, zero
   /// where no gradient has come.
   std::vector<std::span<float>> take_complete(bool rest);
+  /// All of them, in order.
+  std::vector<std::span<float>> all() const;
+  /// What part `index` of every bucket consists of, each being cut into `parts` (comm::part_of).
+  std::vector<Piece> pieces(int parts, int index) const;
   std::vector<SparseRows>& sparse() { return sparse_; }
   /// Of all gradients, where they lie.
   std::vector<GradientView> views() const;
+  std::vector<GradientView> sparse_views() const;
 
  private:
   struct Item {

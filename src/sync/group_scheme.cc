@@ -55,27 +55,35 @@ void GroupScheme::settle(Trainee& trainee, std::string failure, bool leave_first
   }
   change_wanted_ = false;
   failure_.clear();
-  has_started_ = true;
+  settled_epoch_ = group_->epoch();
   prepare(trainee);
 }
 
 comm::Status GroupScheme::synchronise(Trainee& trainee) {
-  // Those who have trained here before count for more than those who have only resumed from a checkpoint.
-  constexpr int64_t kStarted = int64_t{1} << 48U;
+  if (comm::Status status = compare_layouts(trainee); !status) return status;
+  // Who has trained in a later epoch counts for more, however many steps others have made by themselves or read from a
+  // checkpoint.
+  constexpr unsigned kIterationBits = 40;
+  const int64_t mine = static_cast<int64_t>(settled_epoch_ << kIterationBits) + trainee.iteration();
   std::vector<int64_t> progress;
-  const int64_t mine = trainee.iteration() + (has_started_ ? kStarted : 0);
   if (comm::Status status = collect(communicator(), mine, progress); !status) return status;
   const auto furthest = std::max_element(progress.begin(), progress.end());
   const int root = static_cast<int>(furthest - progress.begin());
   const bool all_there = *std::min_element(progress.begin(), progress.end()) == *furthest;
+  const int64_t epoch = *furthest >> kIterationBits;
+  if (epoch > 0) {
+    const int64_t target = *furthest & ((int64_t{1} << kIterationBits) - 1);
+    const bool counts = static_cast<int64_t>(settled_epoch_) == epoch;
+    if (comm::Status status = complete_state(trainee, target, counts); !status) return status;
+  }
   // At the very beginning they may still differ, if they were not initialised alike.
-  if (!all_there || *furthest < kStarted) {
+  if (!all_there || epoch == 0) {
     Checkpoint snapshot;
     if (group_->rank() == root) snapshot = trainee.snapshot();
     if (comm::Status status = broadcast_snapshot(communicator(), root, snapshot); !status) return status;
-    if (group_->rank() != root && (mine != *furthest || !has_started_)) trainee.restore(snapshot);
+    if (group_->rank() != root && (mine != *furthest || epoch == 0)) trainee.restore(snapshot);
   }
-  return compare_layouts(trainee);
+  return {};
 }
 
 comm::Status GroupScheme::compare_layouts(Trainee& trainee) {

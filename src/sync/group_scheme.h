@@ -25,6 +25,10 @@ class GroupScheme : public Scheme {
   virtual void prepare(Trainee& trainee) = 0;
   /// Before the epoch is left: nothing of this scheme's may use its communicator any more.
   virtual void release() {}
+  /// Every worker, before those who are behind get the state of the one that is furthest, at step `target`: makes that
+  /// state complete where each worker has a part of it. `counts` says whether this worker is one of those whose state
+  /// holds.
+  virtual comm::Status complete_state(Trainee& /*trainee*/, int64_t /*target*/, bool /*counts*/) { return {}; }
   /// What is left to exchange when the run is over.
   virtual comm::Status last_exchange() { return {}; }
 
@@ -49,8 +53,9 @@ class GroupScheme : public Scheme {
   std::shared_ptr<comm::Group> group_;
   bool change_wanted_ = false;
   std::string failure_;
-  /// This worker has taken part in the group's training.
-  bool has_started_ = false;
+  /// The last epoch in which this worker was at the group's step; 0: none. Who was left behind has an older one than
+  /// those who went on.
+  uint64_t settled_epoch_ = 0;
 };
 
 }  // namespace thalweg::sync

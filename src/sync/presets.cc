@@ -17,6 +17,10 @@ const std::vector<Entry>& entries() {
       {{"allreduce", Parallelism::kData, Optimisation::kCentral, Schedule::kSynchronous, Exchange::kAllReduce,
         "every worker adds up the gradients of all and makes the same update (PyTorch DDP, Horovod)"},
        make_allreduce},
+      {{"sharded", Parallelism::kData, Optimisation::kCentral, Schedule::kSynchronous, Exchange::kScatterReduce,
+        "each worker owns a part of the parameters and of the optimiser's state: it adds up the gradients of all for "
+        "it, updates it, and hands out the weights (BigDL)"},
+       make_sharded},
       {{"localsgd", Parallelism::kData, Optimisation::kDecentral, Schedule::kSynchronous, Exchange::kAllReduce,
         "every worker trains by itself, and all take the mean of their weights every `period` steps (SparkNet)"},
        make_localsgd},

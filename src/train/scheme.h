@@ -1,10 +1,14 @@
 // Copyright The Thalweg Authors. SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <mutex>
+#include <optional>
+#include <shared_mutex>
 #include <vector>
 
 #include "runtime/program.h"
 #include "thalweg/data/sampler.h"
+#include "thalweg/optim.h"
 #include "train/checkpoint.h"
 
 namespace thalweg {
@@ -44,6 +48,14 @@ class Trainee {
   virtual const std::vector<TrainedVariable>& trained() const = 0;
   /// Updates completed.
   virtual int64_t iteration() const = 0;
+  /// For schemes that update parts of parameters themselves: the optimiser, its number of a variable, the rate of the
+  /// step under way, and the limit of the norm over all gradients (0: none).
+  virtual optim::Optimizer& updater() = 0;
+  virtual size_t updater_index(size_t variable) const = 0;
+  virtual double learning_rate() const = 0;
+  virtual double clip_norm() const = 0;
+  /// To be held while weights change outside a step.
+  virtual std::unique_lock<std::shared_mutex> lock_weights() = 0;
   /// Everything another worker needs to go on from here.
   virtual Checkpoint snapshot() = 0;
   virtual void restore(const Checkpoint& snapshot) = 0;
@@ -71,10 +83,19 @@ class Scheme {
   /// memory is used for something else afterwards.
   virtual void add_gradient(const GradientView& /*gradient*/, double /*weight*/) {}
   /// After the backward pass, of which a worker without samples has none: completes the exchange, makes `totals` those
-  /// of the whole group, and returns the gradients to apply, valid until the next step. Throws GroupChanged.
+  /// of the whole group, and returns the gradients to apply, valid until the next step; none if the scheme has made the
+  /// update itself. Throws GroupChanged.
   virtual std::vector<GradientView> finish_gradients(StepTotals& totals) = 0;
+  /// The sum of squares over all gradients of the step, if `finish_gradients` has returned only some of them.
+  virtual std::optional<double> gradient_norm_squared() const { return std::nullopt; }
   /// After the update. Throws GroupChanged.
   virtual void after_update() {}
+
+  /// At the same step at every worker, before the one that leads takes a snapshot for a checkpoint: hands it what only
+  /// others have. Throws GroupChanged.
+  virtual void before_checkpoint(Trainee& /*trainee*/) {}
+  /// The snapshot is taken.
+  virtual void after_checkpoint(Trainee& /*trainee*/) {}
 
   /// True at the same step at every worker: somebody waits to be admitted. `regroup` then comes next.
   virtual bool change_wanted() const = 0;

@@ -264,15 +264,31 @@ void Trainer::Impl::end_epoch(bool validated) {
 }
 
 void Trainer::Impl::checkpoint() {
-  if (last_checkpoint == state.progress.iteration || !leads()) return;
-  const std::string path = write_checkpoint(options.checkpoints.directory, snapshot(), options.checkpoints.keep);
+  if (last_checkpoint == state.progress.iteration) return;
+  if (options.scheme != nullptr) options.scheme->before_checkpoint(*this);
+  if (leads()) write_snapshot();
   last_checkpoint = state.progress.iteration;
+  if (options.scheme != nullptr) options.scheme->after_checkpoint(*this);
+}
+
+void Trainer::Impl::write_snapshot() {
+  const std::string path = write_checkpoint(options.checkpoints.directory, snapshot(), options.checkpoints.keep);
   tell([&](Callback& callback) { callback.on_checkpoint(state, path); });
+}
+
+void Trainer::Impl::last_checkpoint_of_run() {
+  for (;;) {
+    try {
+      return checkpoint();
+    } catch (const GroupChanged& change) {
+      regroup(change.what());
+    }
+  }
 }
 
 void Trainer::Impl::finish() {
   if (stopping()) {
-    if (!options.checkpoints.directory.empty()) checkpoint();
+    if (!options.checkpoints.directory.empty()) last_checkpoint_of_run();
     return;
   }
   if (best_weights.empty()) return;

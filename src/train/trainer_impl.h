@@ -38,6 +38,9 @@ struct Trainer::Impl : Trainee {
   void validate(const data::Dataset& data);
   void end_epoch(bool validated);
   void checkpoint();
+  void write_snapshot();
+  /// With those who are there, however often the group changes.
+  void last_checkpoint_of_run();
   void finish();
   void tell(const std::function<void(Callback&)>& event);
 
@@ -51,6 +54,13 @@ struct Trainer::Impl : Trainee {
   Variables& variables() override { return *model.impl().variables; }
   const std::vector<TrainedVariable>& trained() const override { return step.trained(); }
   int64_t iteration() const override { return state.progress.iteration; }
+  optim::Optimizer& updater() override { return optimizer; }
+  size_t updater_index(size_t variable) const override { return step.optimizer_index(variable); }
+  double learning_rate() const override { return state.learning_rate; }
+  double clip_norm() const override { return options.clip_norm; }
+  std::unique_lock<std::shared_mutex> lock_weights() override {
+    return std::unique_lock<std::shared_mutex>(model.impl().weights_mutex);
+  }
   Checkpoint snapshot() override;
   void restore(const Checkpoint& snapshot) override;
 

@@ -193,12 +193,20 @@ void TrainingStep::apply(const GradientView& view) {
                          {view.rows, static_cast<size_t>(view.num_rows * size)});
 }
 
+double TrainingStep::total_norm_squared(const std::vector<GradientView>& views) const {
+  if (options_.scheme != nullptr) {
+    if (const std::optional<double> total = options_.scheme->gradient_norm_squared()) return *total;
+  }
+  double total = 0;
+  for (const GradientView& view : views) {
+    total += norm_squared(view, row_size(*model_.impl().variables, view.variable));
+  }
+  return total;
+}
+
 void TrainingStep::apply_all(const std::vector<GradientView>& views, double scale) {
   if (options_.clip_norm > 0) {
-    double total = 0;
-    for (const GradientView& view : views)
-      total += norm_squared(view, row_size(*model_.impl().variables, view.variable));
-    total *= scale * scale;
+    const double total = total_norm_squared(views) * scale * scale;
     if (!std::isfinite(total)) throw NonFiniteLoss("the norm of the gradients is not finite");
     scale *= optim::norm_clip_scale(total, options_.clip_norm);
   }

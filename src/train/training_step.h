@@ -80,6 +80,8 @@ class TrainingStep {
   void set_runs(uint64_t runs) { runs_ = runs; }
   /// What is trained, in the order in which gradients become final; known once something was compiled.
   const std::vector<TrainedVariable>& trained() const { return trained_; }
+  /// The optimiser's number of a variable that is trained.
+  size_t optimizer_index(size_t variable) const { return static_cast<size_t>(optimizer_index_[variable]); }
   /// Programs in use, for tests.
   size_t num_programs() const { return compiled_.size(); }
   std::string explain() const;
@@ -114,6 +116,7 @@ class TrainingStep {
   void apply(const GradientView& view);
   /// Multiplies by `scale`, limits the norm, updates.
   void apply_all(const std::vector<GradientView>& views, double scale);
+  double total_norm_squared(const std::vector<GradientView>& views) const;
   bool apply_sums();
 
   Model& model_;

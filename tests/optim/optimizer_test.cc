@@ -198,6 +198,39 @@ TEST(Optimizer, LayerAdaptationCanBeSwitchedOff) {
   EXPECT_FLOAT_EQ(value[0], 0.5f);
 }
 
+TEST(Optimizer, PartsComeToTheSameBitsAsTheWhole) {
+  constexpr size_t kSize = 50'000, kCut = 20'001;
+  for (const std::string& name : optimizer_names()) {
+    Optimizer whole = make_optimizer(name), parts = make_optimizer(name);
+    if (!whole.elementwise()) continue;
+    for (Optimizer* optimizer : {&whole, &parts}) optimizer->add_parameter("w", kSize);
+    std::vector<float> expected = random_floats(kSize, 1), got = expected;
+    for (unsigned step = 0; step < 3; ++step) {
+      const std::vector<float> gradient = random_floats(kSize, 2 + step);
+      whole.begin_step(0.01);
+      whole.set_gradient_scale(0.5);
+      whole.update(0, expected, gradient);
+      parts.set_updates(0, parts.updates(0) + 1);
+      const std::span<float> values(got);
+      const std::span<const float> all(gradient);
+      parts.update_part(0, 0, values.first(kCut), all.first(kCut), {0.01, 0.5});
+      parts.update_part(0, kCut, values.subspan(kCut), all.subspan(kCut), {0.01, 0.5});
+    }
+    EXPECT_EQ(got, expected) << name;
+  }
+}
+
+TEST(Optimizer, PartsThatAreForgottenStartAfresh) {
+  constexpr size_t kSize = 10'000, kBegin = 17, kEnd = 9'001;
+  Optimizer optimizer = sgd({.momentum = 0.9});
+  optimizer.add_parameter("w", kSize);
+  std::vector<float> values(kSize), gradient(kSize, 1.0f);
+  optimizer.update(0, values, gradient);
+  optimizer.forget_part(0, kBegin, kEnd);
+  const std::span<float> velocity = optimizer.slots(0)[0].values;
+  for (size_t i = 0; i < kSize; ++i) EXPECT_EQ(velocity[i], i >= kBegin && i < kEnd ? 0.0f : 1.0f) << i;
+}
+
 TEST(Optimizer, EmptyParameter) {
   for (const std::string& name : optimizer_names()) {
     Optimizer optimizer = make_optimizer(name);

@@ -5,22 +5,29 @@
 namespace thalweg::testing {
 namespace {
 
-TEST_F(FaultTest, KilledWorkersAreReplaced) {
-  begin({});
-  for (const int64_t at : {8, 22}) {
-    wait_for_step(at);
-    const uint64_t epoch = rendezvous_->state().epoch;
-    const size_t victim = random_() % workers_.size();
-    workers_[victim].kill();
-    workers_.erase(workers_.begin() + static_cast<int64_t>(victim));
-    EXPECT_LT(seconds_until_epoch(epoch + 1), 5) << "recovery";
+class AnyScheme : public FaultTest, public ::testing::WithParamInterface<const char*> {};
+
+INSTANTIATE_TEST_SUITE_P(Faults, AnyScheme, ::testing::Values("allreduce", "sharded"),
+                         [](const auto& test) { return std::string(test.param); });
+
+TEST_P(AnyScheme, TwentyWorkersAreKilledOverOneRun) {
+  constexpr int64_t kStepsEach = 40;
+  begin({.steps = 21 * kStepsEach, .pause_ms = 8, .scheme = GetParam()});
+  double longest = 0;
+  for (int64_t kills = 0; kills < 20; ++kills) {
+    // Whoever was killed before has a successor by now.
+    wait_for_size(3);
+    wait_for_step(kills * kStepsEach + static_cast<int64_t>(random_() % 25));
+    longest = std::max(longest, kill_one());
     add_worker();
   }
+  EXPECT_LT(longest, 5) << "seconds to recover";
+  RecordProperty("longest_recovery_seconds", std::to_string(longest));
   expect_undisturbed_result();
 }
 
-TEST_F(FaultTest, ASecondLossDuringRecovery) {
-  begin({.path = comm::Path::kTcp});
+TEST_P(AnyScheme, ASecondLossDuringRecovery) {
+  begin({.workers = 4, .path = comm::Path::kTcp, .scheme = GetParam(), .copies = 2});
   wait_for_step(10);
   workers_.pop_back();
   std::this_thread::sleep_for(std::chrono::milliseconds(5));
@@ -28,8 +35,14 @@ TEST_F(FaultTest, ASecondLossDuringRecovery) {
   expect_undisturbed_result();
 }
 
-TEST_F(FaultTest, AWorkerThatIsStoppedIsDoneWithoutAndComesBack) {
-  begin({.workers = 2, .steps = 200});
+TEST_P(AnyScheme, ConnectionsThatBreakBetweenWorkersThatLive) {
+  begin({.path = comm::Path::kTcp, .reset_at = 12, .scheme = GetParam()});
+  expect_undisturbed_result();
+  EXPECT_GE(rendezvous_->state().epoch, 2U);
+}
+
+TEST_P(AnyScheme, AWorkerThatIsStoppedIsDoneWithoutAndComesBack) {
+  begin({.workers = 2, .steps = 200, .scheme = GetParam()});
   wait_for_step(10);
   const uint64_t epoch = rendezvous_->state().epoch;
   workers_[0].signal(SIGSTOP);
@@ -40,10 +53,16 @@ TEST_F(FaultTest, AWorkerThatIsStoppedIsDoneWithoutAndComesBack) {
   expect_undisturbed_result();
 }
 
-TEST_F(FaultTest, ConnectionsThatBreakBetweenWorkersThatLive) {
-  begin({.path = comm::Path::kTcp, .reset_at = 12});
+TEST_F(FaultTest, AWorkerIsStoppedForTenSeconds) {
+  begin({.steps = 700});
+  wait_for_step(20);
+  const uint64_t epoch = rendezvous_->state().epoch;
+  workers_[1].signal(SIGSTOP);
+  EXPECT_LT(seconds_until_epoch(epoch + 1), 5) << "until it was missed";
+  std::this_thread::sleep_for(std::chrono::seconds(8));
+  workers_[1].signal(SIGCONT);
+  EXPECT_LT(seconds_until_epoch(epoch + 2), 5) << "until it was back";
   expect_undisturbed_result();
-  EXPECT_GE(rendezvous_->state().epoch, 2U);
 }
 
 TEST_F(FaultTest, TheRendezvousIsRestarted) {

@@ -62,7 +62,9 @@ TEST_F(FaultWorker, DISABLED_Train) {
   options.callbacks = {reporter};
   comm::GroupOptions member =
       member_of(address, variable("THALWEG_TEST_TCP").empty() ? comm::Path::kAuto : comm::Path::kTcp);
-  options.scheme = sync::make_scheme({.name = variable("THALWEG_TEST_SCHEME")}, comm::Group::join(member));
+  options.scheme =
+      sync::make_scheme({.name = variable("THALWEG_TEST_SCHEME"), .copies = std::stoi(variable("THALWEG_TEST_COPIES"))},
+                        comm::Group::join(member));
   Trainer trainer(model, squared_error(), optim::adam(), options);
   trainer.fit(data());
   model.save_weights((folder / (name + ".safetensors")).string());

@@ -24,6 +24,7 @@ class FaultTest : public ::testing::Test {
     /// At this step a worker's connections to its peers break; 0: never.
     int64_t reset_at = 0;
     std::string scheme = "allreduce";
+    int copies = 1;
   };
 
   static TrainOptions train_options(int64_t steps) {
@@ -53,6 +54,7 @@ class FaultTest : public ::testing::Test {
                                            {"THALWEG_TEST_PAUSE", std::to_string(job_.pause_ms)},
                                            {"THALWEG_TEST_TCP", job_.path == comm::Path::kTcp ? "1" : ""},
                                            {"THALWEG_TEST_SCHEME", job_.scheme},
+                                           {"THALWEG_TEST_COPIES", std::to_string(job_.copies)},
                                            {"THALWEG_TEST_RESET", std::to_string(workers_.empty() ? reset_at : 0)}});
     ASSERT_TRUE(workers_.back().started());
   }
@@ -73,6 +75,21 @@ class FaultTest : public ::testing::Test {
       std::this_thread::sleep_for(std::chrono::milliseconds(2));
     }
     ASSERT_GE(step(), wanted) << "training does not go on";
+  }
+  /// Ends a worker, any of them, the hard way; returns how long the others took to go on.
+  double kill_one() {
+    const uint64_t epoch = rendezvous_->state().epoch;
+    const size_t victim = random_() % workers_.size();
+    workers_[victim].kill();
+    workers_.erase(workers_.begin() + static_cast<int64_t>(victim));
+    return seconds_until_epoch(epoch + 1);
+  }
+  void wait_for_size(int wanted) const {
+    const auto end = std::chrono::steady_clock::now() + std::chrono::seconds(60);
+    while (rendezvous_->state().size < wanted && std::chrono::steady_clock::now() < end) {
+      std::this_thread::sleep_for(std::chrono::milliseconds(2));
+    }
+    ASSERT_EQ(rendezvous_->state().size, wanted) << "a worker is not admitted";
   }
   /// Until the group has a new epoch, and how long that took.
   double seconds_until_epoch(uint64_t wanted) const {

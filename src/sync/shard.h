@@ -1,0 +1,63 @@
+// Copyright The Thalweg Authors. SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "sync/gradient_buckets.h"
+#include "thalweg/comm.h"
+
+namespace thalweg::sync {
+
+/// The parts of all dense parameters, and of the optimiser's state for them, that one worker updates.
+class Shard {
+ public:
+  /// Every bucket is cut into `parts`, of which these are number `own` and the `copies` before it, around the end if
+  /// need be.
+  struct Place {
+    int parts = 1;
+    int own = 0;
+    int copies = 0;
+    bool holds(int part) const { return (own - part + parts) % parts <= copies; }
+  };
+  /// Throws Error if the optimiser cannot update parts.
+  Shard(Trainee& trainee, const GradientBuckets& buckets, const Place& place);
+
+  const Place& place() const { return place_; }
+
+  /// Updates weights and state with the gradients in the buckets.
+  void update(Trainee& trainee, double gradient_scale);
+  /// Copies weights and state aside, and puts them back as they were then.
+  void save(Trainee& trainee);
+  void put_back(Trainee& trainee);
+  /// The optimiser forgets the state of everything outside.
+  void forget_the_rest(Trainee& trainee) const;
+
+ private:
+  struct Held {
+    Piece piece;
+    size_t updater_index = 0;
+    std::vector<std::span<float>> slots;
+  };
+  /// Of weights and state, everything held.
+  std::vector<std::span<float>> memory(Trainee& trainee) const;
+  void count_updates(Trainee& trainee, int64_t change) const;
+
+  Place place_;
+  std::vector<Held> held_;
+  /// The optimiser's numbers of all dense parameters.
+  std::vector<size_t> indices_;
+  std::vector<float> saved_;
+};
+
+/// The elements of a parameter that a piece stands for.
+std::span<float> weights_of(Trainee& trainee, const Piece& piece);
+
+/// Who has which parts of the optimiser's state: part r comes from the worker of rank `source[r]`.
+struct ShardSources {
+  int parts = 1;
+  std::vector<int> source;
+};
+
+/// Every worker: adds up what the sources have to the state of all dense parameters, and keeps it if `keep`.
+comm::Status collect_state(comm::Communicator& communicator, Trainee& trainee, const GradientBuckets& buckets,
+                           const ShardSources& sources, bool keep);
+
+}  // namespace thalweg::sync
