@@ -87,7 +87,7 @@ class Kernel {
 using KernelFactory = std::function<std::unique_ptr<Kernel>(const KernelRequest& request, std::string& declined)>;
 
 /// Candidates of an op are tried in order of decreasing priority. The reference kernel has the lowest.
-enum class KernelPriority { kReference = 0, kNative = 10, kOneDnn = 20, kSpecial = 30 };
+enum class KernelPriority { kReference = 0, kNative = 10, kOneDnn = 20, kAheadOfOneDnn = 25, kSpecial = 30 };
 
 /// Registers at start-up: `static const RegisterKernel k("conv", "onednn", KernelPriority::kOneDnn, factory);`
 struct RegisterKernel {

@@ -140,7 +140,10 @@ bool Lowering::allowed(const std::string& candidate) const {
 std::unique_ptr<Kernel> Lowering::choose_kernel(const KernelRequest& request,
                                                 std::vector<std::string>& declined) const {
   for (const KernelCandidate& candidate : kernel_candidates(request.node.op_name())) {
-    if (!allowed(candidate.name)) continue;
+    if (!allowed(candidate.name)) {
+      declined.push_back(candidate.name + ": not among the kernels asked for");
+      continue;
+    }
     std::string why;
     std::unique_ptr<Kernel> kernel;
     try {

@@ -1,9 +1,10 @@
 // Copyright The Thalweg Authors. SPDX-License-Identifier: Apache-2.0
 // Convolution and its data gradient by Winograd's method.
 #include <algorithm>
-#include <cstring>
 
-#include "runtime/kernels/native/winograd_tune.h"
+#include "runtime/kernels/native/conv_epilogue.h"
+#include "runtime/kernels/native/conv_forms.h"
+#include "runtime/kernels/native/winograd_plan.h"
 
 namespace thalweg {
 namespace {
@@ -33,9 +34,6 @@ class WinogradWeightsKernel : public Kernel {
   simd::WinogradWeights job_;
 };
 
-/// Outputs of this size are written past the caches (a store that has to read the line first moves twice the bytes).
-constexpr size_t kStreamedBytes = size_t{16} << 20;
-
 class WinogradConvKernel : public Kernel {
  public:
   WinogradConvKernel(const KernelRequest& request, WinogradPass pass, const WinogradChoice& choice)
@@ -48,49 +46,31 @@ class WinogradConvKernel : public Kernel {
     const Node& node = request.node;
     name = "native winograd " + std::to_string(choice.m) + "x" + std::to_string(choice.m);
     weights_input_ = node.inputs().size();
-    channels_ = node.output()->shape()[1];
-    if (pass == WinogradPass::kForward) bounds_ = conv_bounds(node.attrs());
-    has_bias_ = pass == WinogradPass::kForward && node.input(2) != nullptr;
-    has_residual_ = pass == WinogradPass::kForward && node.input(3) != nullptr;
+    if (pass == WinogradPass::kForward) epilogue_ = ConvEpilogue(node, shape_.out.blocks * shape_.lanes);
     inputs = plain_inputs(node);
     inputs[0] = winograd_activation_layout(node.input(0)->type(), shape_.lanes);
-    if (has_residual_) inputs[3] = winograd_activation_layout(node.input(3)->type(), shape_.lanes);
+    if (epilogue_.has_residual()) inputs[3] = winograd_activation_layout(node.input(3)->type(), shape_.lanes);
     outputs = {winograd_activation_layout(node.output()->type(), shape_.lanes)};
     unread = {1};
     derived.push_back(
         {1, std::make_unique<WinogradWeightsKernel>(shape_, node.input(1)->type(), pass == WinogradPass::kData)});
     tiles_floats_ = winograd_tiles_floats(shape_, in_tiles_) + winograd_tiles_floats(shape_, out_tiles_);
     const int64_t buffers = blocking_.shared ? 1 : request.threads;
-    scratch_bytes = static_cast<size_t>(bias_floats() + buffers * tiles_floats_) * sizeof(float);
+    scratch_bytes = static_cast<size_t>(epilogue_.scratch_floats() + buffers * tiles_floats_) * sizeof(float);
   }
 
   void run(const KernelArguments& arguments) const override {
     auto* scratch = static_cast<float*>(arguments.scratch);
-    simd::WinogradAfter after{};
-    after.bounded = bounds_.present;
-    after.low = bounds_.low;
-    after.high = bounds_.high;
-    after.stream = outputs[0].bytes() >= kStreamedBytes;
-    if (has_residual_) after.residual = static_cast<const float*>(arguments.inputs[3]);
-    if (has_bias_) after.bias = padded_bias(static_cast<const float*>(arguments.inputs[2]), scratch);
+    const simd::ConvAfter after = epilogue_.prepare(arguments, outputs[0].bytes(), scratch);
 #pragma omp parallel num_threads(arguments.threads)
     {
       const WinogradShare share = winograd_share(shape_, blocking_);
-      convolve(arguments, share, after, scratch + bias_floats() + share.buffer * tiles_floats_);
+      convolve(arguments, share, after, scratch + epilogue_.scratch_floats() + share.buffer * tiles_floats_);
     }
   }
 
  private:
-  int64_t bias_floats() const { return has_bias_ ? shape_.out.blocks * shape_.lanes : 0; }
-
-  /// The loops read whole vectors.
-  const float* padded_bias(const float* bias, float* scratch) const {
-    std::fill(scratch + channels_, scratch + bias_floats(), 0.0F);
-    std::memcpy(scratch, bias, static_cast<size_t>(channels_) * sizeof(float));
-    return scratch;
-  }
-
-  void convolve(const KernelArguments& arguments, const WinogradShare& share, const simd::WinogradAfter& after,
+  void convolve(const KernelArguments& arguments, const WinogradShare& share, const simd::ConvAfter& after,
                 float* buffer) const {
     const WinogradTeam& team = share.team;
     simd::WinogradTiles in = in_tiles_, out = out_tiles_;
@@ -120,12 +100,16 @@ class WinogradConvKernel : public Kernel {
   void multiply(const WinogradTeam& team, const simd::WinogradTiles& in, const float* u, int64_t first_panel,
                 int64_t panels, int64_t tiles, const simd::WinogradTiles& out) const {
     const int64_t jobs = shape_.points() * panels;
+    const auto right_of = [&](int64_t job) {
+      return u + job / panels * weights_.point_stride + (first_panel + job % panels) * weights_.panel_stride;
+    };
     for (int64_t job = team.begin(jobs); job < team.end(jobs); ++job) {
       const int64_t point = job / panels, panel = job % panels;
       simd::WinogradProduct product{};
       product.left = in.data + point * in.point_stride;
       product.left_stride = in.panel_stride;
-      product.right = u + point * weights_.point_stride + (first_panel + panel) * weights_.panel_stride;
+      product.right = right_of(job);
+      product.next_right = job + 1 < team.end(jobs) ? right_of(job + 1) : nullptr;
       product.result = out.data + point * out.point_stride + panel * out.panel_stride;
       product.tiles = tiles;
       product.channel_blocks = shape_.in.blocks;
@@ -139,37 +123,48 @@ class WinogradConvKernel : public Kernel {
   simd::WinogradWeights weights_;
   simd::WinogradTiles in_tiles_, out_tiles_;
   int64_t tiles_floats_ = 0;
-  int64_t channels_ = 0;
   size_t weights_input_ = 0;
-  ConvBounds bounds_;
-  bool has_bias_ = false, has_residual_ = false;
+  ConvEpilogue epilogue_;
 };
 
-std::unique_ptr<Kernel> make(const KernelRequest& request, WinogradPass pass, std::string& declined) {
-  const auto of_choice = [&](const WinogradChoice& choice) {
-    return std::make_unique<WinogradConvKernel>(request, pass, choice);
-  };
-  if (request.tuner != nullptr) {
-    // The larger tiles are the less exact ones.
+WinogradPass pass_of(const KernelRequest& request) {
+  return request.node.op_name() == "conv" ? WinogradPass::kForward : WinogradPass::kData;
+}
+
+std::string name_of(const WinogradChoice& choice) {
+  return std::to_string(choice.m) + "x" + std::to_string(choice.m) + (choice.blocking.shared ? " shared " : " own ") +
+         std::to_string(choice.blocking.tiles);
+}
+
+std::unique_ptr<Kernel> make(const KernelRequest& request, std::string& declined) {
+  const WinogradPass pass = pass_of(request);
+  if (request.tuner != nullptr && !request.by_name) {
     if (!winograd_possible(request, pass, 4, declined)) return nullptr;
-    return tune_winograd(request, pass, of_choice, declined);
+    return fastest_conv(request, winograd_forms(request), declined);
   }
   const int m = choose_winograd(request, pass, declined);
   if (m == 0) return nullptr;
   const WinogradShape shape = winograd_shape(conv_geometry(request.node), pass, m);
-  return of_choice({m, winograd_blocking(shape, pass, request.threads)});
+  return std::make_unique<WinogradConvKernel>(request, pass,
+                                              WinogradChoice{m, winograd_blocking(shape, pass, request.threads)});
 }
 
-std::unique_ptr<Kernel> make_conv(const KernelRequest& request, std::string& declined) {
-  return make(request, WinogradPass::kForward, declined);
-}
-
-std::unique_ptr<Kernel> make_grad_data(const KernelRequest& request, std::string& declined) {
-  return make(request, WinogradPass::kData, declined);
-}
-
-const RegisterKernel kConv("conv", "winograd", KernelPriority::kSpecial, make_conv);
-const RegisterKernel kGradData("conv_grad_data", "winograd", KernelPriority::kSpecial, make_grad_data);
+const RegisterKernel kConv("conv", "winograd", KernelPriority::kSpecial, make);
+const RegisterKernel kGradData("conv_grad_data", "winograd", KernelPriority::kSpecial, make);
 
 }  // namespace
+
+std::vector<ConvForm> winograd_forms(const KernelRequest& request) {
+  const WinogradPass pass = pass_of(request);
+  std::vector<ConvForm> forms;
+  std::string declined;
+  // The larger tiles are the less exact ones.
+  if (!winograd_possible(request, pass, 4, declined)) return forms;
+  for (const WinogradChoice& choice : winograd_choices(request.node, pass, request.threads)) {
+    forms.push_back({name_of(choice),
+                     [&request, pass, choice] { return std::make_unique<WinogradConvKernel>(request, pass, choice); }});
+  }
+  return forms;
+}
+
 }  // namespace thalweg

@@ -100,8 +100,8 @@ simd::WinogradWeights WinogradShape::weights(bool turned) const {
 WinogradShape winograd_shape(const ConvGeometry& geometry, WinogradPass pass, int m) {
   WinogradShape shape;
   shape.m = m;
-  shape.lanes = simd::winograd_lanes(simd::best_isa());
-  shape.panel_vectors = simd::winograd_panel_vectors(simd::best_isa());
+  shape.lanes = simd::block_lanes(simd::best_isa());
+  shape.panel_vectors = simd::panel_vectors(simd::best_isa());
   shape.batch = geometry.x[0];
   const bool data = pass == WinogradPass::kData;
   shape.in = map_of(data ? geometry.y : geometry.x, shape.lanes);
@@ -172,9 +172,24 @@ WinogradBlocking winograd_blocking(const WinogradShape& shape, WinogradPass pass
   return blocking;
 }
 
-int64_t winograd_even_blocks(const WinogradShape& shape, const WinogradBlocking& blocking, int threads, double wanted) {
-  const int64_t all = blocking.shared ? shape.tiles() : ceil_div(shape.tiles(), threads);
-  return even_blocks(all, std::max<int64_t>(static_cast<int64_t>(wanted), 1));
+std::vector<WinogradChoice> winograd_choices(const Node& node, WinogradPass pass, int threads) {
+  const ConvGeometry geometry = conv_geometry(node);
+  std::vector<WinogradChoice> result;
+  for (const int m : {4, 2}) {
+    const WinogradShape shape = winograd_shape(geometry, pass, m);
+    // The estimate is not that wrong, and a measurement may be.
+    constexpr double kHopeless = 1.5;
+    if (winograd_cost(shape) > kHopeless * direct_cost(geometry)) continue;
+    const WinogradBlocking rule = winograd_blocking(shape, pass, threads);
+    const int64_t all = rule.shared ? shape.tiles() : ceil_div(shape.tiles(), threads);
+    result.push_back({m, rule});
+    for (const int64_t tiles : {rule.tiles / 2, rule.tiles * 2}) {
+      WinogradBlocking other = rule;
+      other.tiles = even_blocks(all, std::max<int64_t>(tiles, 1));
+      if (m == 4 && other.tiles != rule.tiles) result.push_back({m, other});
+    }
+  }
+  return result;
 }
 
 void WinogradTeam::wait() const {

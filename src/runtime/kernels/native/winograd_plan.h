@@ -53,14 +53,15 @@ struct WinogradBlocking {
   int64_t panels = 1;
 };
 WinogradBlocking winograd_blocking(const WinogradShape& shape, WinogradPass pass, int threads);
-/// Tiles of a block so that blocks of about `wanted` are even.
-int64_t winograd_even_blocks(const WinogradShape& shape, const WinogradBlocking& blocking, int threads, double wanted);
 
 /// A tile size and how tiles of that size are worked off.
 struct WinogradChoice {
   int m = 4;
   WinogradBlocking blocking;
 };
+/// Choices worth measuring: for each tile size the blocks that the rule makes, and for the large ones half and twice as
+/// many tiles. None if the direct method is sure to be faster.
+std::vector<WinogradChoice> winograd_choices(const Node& node, WinogradPass pass, int threads);
 
 /// The threads that work on one block.
 struct WinogradTeam {

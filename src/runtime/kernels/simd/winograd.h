@@ -3,7 +3,8 @@
 
 #include <cstdint>
 
-#include "runtime/kernels/simd/dispatch.h"
+#include "runtime/kernels/simd/channel_blocks.h"
+#include "runtime/kernels/simd/conv_after.h"
 
 namespace thalweg::simd {
 
@@ -14,13 +15,6 @@ namespace thalweg::simd {
 //   forward             input -> multiply by weights -> output
 //   gradient of data    the same with the gradient as input and the weights turned around
 //   gradient of weights input, output_adjoint -> multiply_tiles -> weights_adjoint
-//
-// Activations lie in channel blocks as wide as a vector: [N][blocks][height][width][lanes].
-
-/// Floats of a vector: channels of a block.
-inline int winograd_lanes(Isa isa) { return isa == Isa::kAvx512 ? 16 : isa == Isa::kAvx2 ? 8 : 4; }
-/// Vectors of a panel: as many columns of a product are computed at once.
-inline int winograd_panel_vectors(Isa isa) { return isa == Isa::kAvx512 ? 4 : 2; }
 
 /// How an activation is cut into tiles.
 struct WinogradMap {
@@ -45,23 +39,13 @@ struct WinogradRange {
   int64_t first_block, end_block;
 };
 
-/// What happens to an output before it is stored; null where absent.
-struct WinogradAfter {
-  const float* bias;      ///< [blocks * lanes]
-  const float* residual;  ///< lies as the output does
-  bool bounded;           ///< by `low` and `high`
-  float low, high;
-  /// Past the caches: for outputs too large for them to be there still when they are read.
-  bool stream;
-};
-
 /// Transforms tiles of an input (B^T d B); beyond its borders there are zeros.
 TW_SIMD_FUNCTION(winograd_input, (int m, const WinogradMap& map, const float* x, WinogradRange range, WinogradTiles to),
                  (m, map, x, range, to));
 
 /// Transforms products back into outputs (A^T p A). The first block of the range is the first of `from`.
 TW_SIMD_FUNCTION(winograd_output,
-                 (int m, const WinogradMap& map, WinogradTiles from, WinogradRange range, const WinogradAfter& after,
+                 (int m, const WinogradMap& map, WinogradTiles from, WinogradRange range, const ConvAfter& after,
                   float* y),
                  (m, map, from, range, after, y));
 
@@ -100,7 +84,9 @@ struct WinogradProduct {
   int64_t tiles;
   int64_t channel_blocks;  ///< of the left side
   int vectors;             ///< of the panel that exist; its rows keep their full stride
-  bool accumulate;         ///< add to the result
+  /// multiply: a panel of the same size that is wanted next and is brought into the caches meanwhile, or null.
+  const float* next_right;
+  bool accumulate;  ///< multiply_tiles: add to the result
 };
 /// result [tiles, columns] = left [tiles, channels] * right [channels, columns].
 TW_SIMD_FUNCTION(winograd_multiply, (const WinogradProduct& product), (product));

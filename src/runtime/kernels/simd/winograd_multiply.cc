@@ -1,94 +1,45 @@
 // Copyright The Thalweg Authors. SPDX-License-Identifier: Apache-2.0
+#include "runtime/kernels/simd/panel_product.h"
 #include "runtime/kernels/simd/winograd.h"
-#include "runtime/kernels/simd/winograd_points.h"
 
 namespace thalweg::simd::TW_SIMD_NS {
 namespace {
 
-constexpr int kLanes = kWinogradLanes;
-constexpr int kPanel = kWinogradPanelVectors * kLanes;
-using V = WinogradVector;
+constexpr int kLanes = kBlockLanes;
 
-// Rows of a tile of sums, by its vectors: as many as the registers hold beside a row of the right side and one
-// broadcast element of the left.
-#if defined(__AVX512F__)
-constexpr int kSums = 24;
-#else
-constexpr int kSums = 12;
-#endif
+/// Leaves the sums as rows of a panel.
+struct StoreRows {
+  float* result;
 
-template <int rows, int vectors>
-struct Sums {
-  V sum[rows][vectors];
-
-  void start(const float* result, bool accumulate) {
-#pragma GCC unroll 24
-    for (int r = 0; r < rows; ++r) {
-#pragma GCC unroll 4
-      for (int v = 0; v < vectors; ++v) sum[r][v] = accumulate ? load_vector(result + r * kPanel + v * kLanes) : V{};
-    }
-  }
-  /// Adds the product of a column of the left side, elements `stride` apart, and a row of the right.
-  void add(const float* left, int64_t stride, const float* right) {
-    V row[vectors];
-#pragma GCC unroll 4
-    for (int v = 0; v < vectors; ++v) row[v] = load_vector(right + v * kLanes);
-#pragma GCC unroll 24
-    for (int r = 0; r < rows; ++r) {
-#pragma GCC unroll 4
-      for (int v = 0; v < vectors; ++v) sum[r][v] += left[r * stride] * row[v];
-    }
-  }
-  void finish(float* result) const {
-#pragma GCC unroll 24
-    for (int r = 0; r < rows; ++r) {
-#pragma GCC unroll 4
-      for (int v = 0; v < vectors; ++v) store_vector(result + r * kPanel + v * kLanes, sum[r][v]);
-    }
+  template <int rows, int vectors>
+  void prepare(int64_t /*row*/) const {}
+  template <int rows, int vectors>
+  void store(const Sums<rows, vectors>& sums, int64_t row) const {
+    sums.store(result + row * kPanelFloats);
   }
 };
 
-template <int rows, int vectors>
-void rows_by_channels(const WinogradProduct& product, int64_t row) {
-  float* result = product.result + row * kPanel;
-  Sums<rows, vectors> sums;
-  sums.start(result, product.accumulate);
-  const float* right = product.right;
-  const float* left = product.left + row * kLanes;
-  for (int64_t block = 0; block < product.channel_blocks; ++block) {
-#pragma GCC unroll 4
-    for (int c = 0; c < kLanes; ++c) {
-      sums.add(left + c, kLanes, right);
-      right += kPanel;
-    }
-    left += product.left_stride;
-  }
-  sums.finish(result);
-}
-
 template <int vectors>
 void multiply(const WinogradProduct& product) {
-  constexpr int rows = kSums / vectors;
-  int64_t row = 0;
-  for (; row + rows <= product.tiles; row += rows) rows_by_channels<rows, vectors>(product, row);
-  for (; row + 4 <= product.tiles; row += 4) rows_by_channels<4, vectors>(product, row);
-  for (; row < product.tiles; ++row) rows_by_channels<1, vectors>(product, row);
+  const PanelProduct job{product.left,  product.left_stride,    product.right, product.next_right,
+                         product.tiles, product.channel_blocks, product.result};
+  panel_product<vectors>(job, StoreRows{product.result});
 }
 
 template <int rows, int vectors>
 void channels_by_tiles(const WinogradProduct& product, int64_t block, int channel) {
-  float* result = product.result + (block * kLanes + channel) * kPanel;
+  float* result = product.result + (block * kLanes + channel) * kPanelFloats;
   Sums<rows, vectors> sums;
-  sums.start(result, product.accumulate);
+  product.accumulate ? sums.load(result) : sums.clear();
   const float* left = product.left + block * product.left_stride + channel;
   const float* right = product.right;
 #pragma GCC unroll 2
   for (int64_t t = 0; t < product.tiles; ++t) {
     sums.add(left, 1, right);
     left += kLanes;
-    right += kPanel;
+    right += kPanelFloats;
   }
-  sums.finish(result);
+  sums.store(result);
 }
 
 template <int vectors>

@@ -4,41 +4,11 @@
 // The one-dimensional transforms of F(m, 3), and how two of them make the two-dimensional one. Included only by the
 // .cc files of this folder (see dispatch.h).
 
-#include <immintrin.h>
-
 #include <cstdint>
 
+#include "runtime/kernels/simd/block_vector.h"
+
 namespace thalweg::simd::TW_SIMD_NS {
-
-#if defined(__AVX512F__)
-constexpr int kWinogradLanes = 16, kWinogradPanelVectors = 4;
-#elif defined(__AVX2__)
-constexpr int kWinogradLanes = 8, kWinogradPanelVectors = 2;
-#else
-constexpr int kWinogradLanes = 4, kWinogradPanelVectors = 2;
-#endif
-
-typedef float WinogradVector __attribute__((vector_size(kWinogradLanes * sizeof(float))));
-
-static inline WinogradVector load_vector(const float* from) {
-  WinogradVector vector;
-  __builtin_memcpy(&vector, from, sizeof vector);
-  return vector;
-}
-static inline void store_vector(float* to, const WinogradVector& vector) {
-  __builtin_memcpy(to, &vector, sizeof vector);
-}
-
-/// Past the caches; `to` must be aligned to a vector.
-static inline void stream_vector(float* to, const WinogradVector& vector) {
-#if defined(__AVX512F__)
-  _mm512_stream_ps(to, vector);
-#elif defined(__AVX2__)
-  _mm256_stream_ps(to, vector);
-#else
-  _mm_stream_ps(to, vector);
-#endif
-}
 
 /// Interpolation points and the matrices that follow from them; names as in Lavin and Gray (arXiv:1509.09308).
 template <int m>
@@ -47,7 +17,7 @@ struct WinogradPoints;
 /// Points 0, 1, -1 and infinity.
 template <>
 struct WinogradPoints<2> {
-  using V = WinogradVector;
+  using V = BlockVector;
   /// B^T d
   static void input(const V (&d)[4], V (&out)[4]) {
     out[0] = d[0] - d[2];
@@ -88,7 +58,7 @@ struct WinogradPoints<2> {
 /// more accurate than +-1, +-2.
 template <>
 struct WinogradPoints<4> {
-  using V = WinogradVector;
+  using V = BlockVector;
   static constexpr float a = 0.70710678118654752f, b = 1.41421356237309505f;
 
   static void input(const V (&d)[6], V (&out)[6]) {
@@ -141,11 +111,11 @@ struct WinogradPoints<4> {
 /// T in T^T: applies a one-dimensional transform to every column, then to every row. `load(y, x)` gives an element:
 /// straight from memory, where the compiler would else first copy the whole square to the stack.
 template <int in, int out, typename Load, typename Transform>
-static inline void transform_square(const Load& load, WinogradVector (&to)[out][out], const Transform& transform) {
-  WinogradVector half[out][in];
+static inline void transform_square(const Load& load, BlockVector (&to)[out][out], const Transform& transform) {
+  BlockVector half[out][in];
 #pragma GCC unroll 6
   for (int x = 0; x < in; ++x) {
-    WinogradVector column[in], changed[out];
+    BlockVector column[in], changed[out];
 #pragma GCC unroll 6
     for (int y = 0; y < in; ++y) column[y] = load(y, x);
     transform(column, changed);

@@ -5,8 +5,8 @@
 namespace thalweg::simd::TW_SIMD_NS {
 namespace {
 
-constexpr int kLanes = kWinogradLanes;
-using V = WinogradVector;
+constexpr int kLanes = kBlockLanes;
+using V = BlockVector;
 
 /// Walks over tiles in the order of their numbers.
 struct TileCursor {
@@ -125,17 +125,9 @@ void output_adjoint_tiles(const WinogradMap& map, const float* dy, const Winogra
   }
 }
 
-inline V finish(V value, const V& bias, const float* residual, const WinogradAfter& after) {
-  value += bias;
-  if (residual != nullptr) value += load_vector(residual);
-  if (!after.bounded) return value;
-  value = value > after.low ? value : V{} + after.low;
-  return value < after.high ? value : V{} + after.high;
-}
-
 template <int m>
-void output_tiles(const WinogradMap& map, const WinogradTiles& from, const WinogradRange& range,
-                  const WinogradAfter& after, float* y) {
+void output_tiles(const WinogradMap& map, const WinogradTiles& from, const WinogradRange& range, const ConvAfter& after,
+                  float* y) {
   constexpr int extent = m + 2;
   const auto transform = [](const V(&p)[extent], V(&out)[m]) { WinogradPoints<m>::output(p, out); };
   for (int64_t block = range.first_block; block < range.end_block; ++block) {
@@ -153,8 +145,7 @@ void output_tiles(const WinogradMap& map, const WinogradTiles& from, const Winog
         for (int j = 0; j < patch.right; ++j) {
           const int64_t offset = first + i * patch.row_stride + j * kLanes;
           const float* residual = after.residual != nullptr ? after.residual + offset : nullptr;
-          const V value = finish(out[i][j], bias, residual, after);
-          after.stream ? stream_vector(y + offset, value) : store_vector(y + offset, value);
+          finish_vector(after, out[i][j] + bias, residual, y + offset);
         }
       }
     }
@@ -167,7 +158,7 @@ void winograd_input(int m, const WinogradMap& map, const float* x, WinogradRange
   m == 2 ? input_tiles<2>(map, x, range, to) : input_tiles<4>(map, x, range, to);
 }
 
-void winograd_output(int m, const WinogradMap& map, WinogradTiles from, WinogradRange range, const WinogradAfter& after,
+void winograd_output(int m, const WinogradMap& map, WinogradTiles from, WinogradRange range, const ConvAfter& after,
                      float* y) {
   m == 2 ? output_tiles<2>(map, from, range, after, y) : output_tiles<4>(map, from, range, after, y);
 }

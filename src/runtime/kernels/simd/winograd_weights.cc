@@ -5,9 +5,9 @@
 namespace thalweg::simd::TW_SIMD_NS {
 namespace {
 
-constexpr int kLanes = kWinogradLanes;
+constexpr int kLanes = kBlockLanes;
 constexpr int kBlock = kLanes * kLanes;
-using V = WinogradVector;
+using V = BlockVector;
 
 /// A block of weights [3 x 3][lanes][lanes] with rows and columns exchanged and the kernel turned by 180 degrees.
 void turn_block(const float* block, float* turned) {
@@ -37,9 +37,9 @@ void transform_row(const float* row, float* to, int64_t point_stride) {
 
 template <int m>
 void transform(const WinogradWeights& job, const float* w, int64_t begin, int64_t end, float* u) {
-  float turned[9 * kBlock * kWinogradPanelVectors];
+  float turned[9 * kBlock * kPanelVectors];
   for (int64_t row = 0; row < job.row_blocks; ++row) {
-    const float* blocks[kWinogradPanelVectors];
+    const float* blocks[kPanelVectors];
     for (int64_t column = begin; column < end; ++column) {
       const float*& block = blocks[column - begin];
       block = w + (job.turned ? row * job.column_blocks + column : column * job.row_blocks + row) * (9 * kBlock);

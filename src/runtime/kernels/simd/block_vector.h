@@ -1,0 +1,54 @@
+// Copyright The Thalweg Authors. SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+// The vector that holds a channel block (see channel_blocks.h). Included only by the .cc files of this folder (see
+// dispatch.h).
+
+#include <immintrin.h>
+
+#include "runtime/kernels/simd/conv_after.h"
+
+namespace thalweg::simd::TW_SIMD_NS {
+
+#if defined(__AVX512F__)
+constexpr int kBlockLanes = 16, kPanelVectors = 4;
+#elif defined(__AVX2__)
+constexpr int kBlockLanes = 8, kPanelVectors = 2;
+#else
+constexpr int kBlockLanes = 4, kPanelVectors = 2;
+#endif
+
+typedef float BlockVector __attribute__((vector_size(kBlockLanes * sizeof(float))));
+
+static inline BlockVector load_vector(const float* from) {
+  BlockVector vector;
+  __builtin_memcpy(&vector, from, sizeof vector);
+  return vector;
+}
+static inline void store_vector(float* to, const BlockVector& vector) { __builtin_memcpy(to, &vector, sizeof vector); }
+
+/// Past the caches; `to` must be aligned to a vector.
+static inline void stream_vector(float* to, const BlockVector& vector) {
+#if defined(__AVX512F__)
+  _mm512_stream_ps(to, vector);
+#elif defined(__AVX2__)
+  _mm256_stream_ps(to, vector);
+#else
+  _mm_stream_ps(to, vector);
+#endif
+}
+
+/// Stores an output that has its bias already. `residual` is null or where that of `to` lies.
+static inline void finish_vector(const ConvAfter& after, BlockVector value, const float* residual, float* to) {
+  if (residual != nullptr) value += load_vector(residual);
+  if (after.bounded) {
+    value = value > after.low ? value : BlockVector{} + after.low;
+    value = value < after.high ? value : BlockVector{} + after.high;
+  }
+  after.stream ? stream_vector(to, value) : store_vector(to, value);
+}
+
+static inline void prefetch_to_l1(const float* from) { _mm_prefetch(reinterpret_cast<const char*>(from), _MM_HINT_T0); }
+static inline void prefetch_to_l2(const float* from) { _mm_prefetch(reinterpret_cast<const char*>(from), _MM_HINT_T1); }
+
+}  // namespace thalweg::simd::TW_SIMD_NS

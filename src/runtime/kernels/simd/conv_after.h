@@ -1,0 +1,16 @@
+// Copyright The Thalweg Authors. SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+namespace thalweg::simd {
+
+/// What happens to an output of a convolution before it is stored; null where absent.
+struct ConvAfter {
+  const float* bias;      ///< [blocks * lanes]
+  const float* residual;  ///< lies as the output does
+  bool bounded;           ///< by `low` and `high`
+  float low, high;
+  /// Past the caches: for outputs too large for them to be there still when they are read.
+  bool stream;
+};
+
+}  // namespace thalweg::simd
