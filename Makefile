@@ -11,9 +11,12 @@ FUZZ_SECONDS ?= 600
 # Arguments of the demo program.
 DEMO_ARGS ?=
 export THALWEG_DEPS ?= $(HOME)/.cache/thalweg
+# What one build folder has compiled serves the others, such as that of the wheel.
+export CCACHE_BASEDIR ?= $(CURDIR)
+export CCACHE_NOHASHDIR ?= 1
 
 .DEFAULT_GOAL := help
-.PHONY: help setup build test test-asan test-tsan test-long lint tidy format bench demo onnx-suite onnx-models fuzz install clean
+.PHONY: help setup build test test-asan test-tsan test-long lint tidy format bench demo onnx-suite onnx-models fuzz wheel install clean
 
 help: ## list the targets
 	@sed -n 's/^\([a-z-]*\):[^#]*## \(.*\)/  make \1\t\2/p' $(MAKEFILE_LIST) | expand -t 22
@@ -77,6 +80,9 @@ fuzz: ## fuzz the file readers, FUZZ_SECONDS each
 	@cmake --preset fuzz $(if $(CI),,--log-level=WARNING)
 	@cmake --build --preset fuzz --parallel $(JOBS)
 	@tests/fuzz/run build/fuzz $(FUZZ_SECONDS)
+
+wheel: setup ## the Python package as a wheel in build/wheel_check, checked in a fresh environment
+	@scripts/check-wheel build/wheel_check
 
 demo: build-release ## train a small network on handwritten digits
 	@scripts/setup-data

@@ -1,5 +1,6 @@
 # shellcheck shell=bash disable=SC2034
-# Every version this repository pins, in one place; sourced by the other scripts.
+# Every version this repository pins, in one place; sourced by the other scripts. Python packages are pinned in the
+# *-requirements.txt beside this file.
 
 THALWEG_DEPS="${THALWEG_DEPS:-$HOME/.cache/thalweg}"
 
@@ -29,6 +30,7 @@ APT_BUILD=(
   make=4.3-4.1
   git=1:2.39.5-0+deb12u3
   python3=3.11.2-1+b1
+  python3-dev=3.11.2-1+b1
   python3-venv=3.11.2-1+b1
   python3-pip=23.0.1+dfsg-1
   unzip=6.0-28+deb12u1

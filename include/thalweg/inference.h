@@ -46,6 +46,9 @@ struct ValueDescription {
   std::vector<std::string> dimension_names;
 };
 
+/// As "images f32[N, 3, 224, 224]".
+std::string to_string(const ValueDescription& value);
+
 /// What a model file holds.
 struct ModelSummary {
   std::string name;
@@ -105,5 +108,8 @@ class InferenceModel {
   explicit InferenceModel(std::unique_ptr<Impl> impl);
   std::unique_ptr<Impl> impl_;
 };
+
+/// Inputs, outputs, metadata, operators and size of a model, for people.
+std::string describe(const InferenceModel& model);
 
 }  // namespace thalweg

@@ -68,6 +68,8 @@ class Model {
   /// Throws Error with every name that is missing, unexpected or of another shape, before any weight has changed. With
   /// `strict` off only shapes must agree: names that either side lacks are passed over. Floating types are converted.
   void load_weights(const std::string& path, bool strict = true);
+  /// The same with weights in memory.
+  void set_weights(const std::map<std::string, Tensor>& weights, bool strict = true);
 
   /// The inside, for the engine.
   struct Impl;

@@ -101,22 +101,6 @@ std::string totals_text(const char* title, const Json& rows, double total) {
   return table.to_string() + "\n";
 }
 
-std::string model_text(const Json& report) {
-  std::ostringstream out;
-  out << report["model"].get<std::string>() << ": opset " << report["opset"] << ", "
-      << report["producer"].get<std::string>() << '\n';
-  for (const Json& input : report["inputs"]) out << "  input  " << describe_text(input) << '\n';
-  for (const Json& output : report["outputs"]) out << "  output " << describe_text(output) << '\n';
-  for (const auto& [key, value] : report["metadata"].items()) {
-    out << "  metadata " << key << ": " << printable(value) << '\n';
-  }
-  std::vector<std::string> operators;
-  for (const auto& [name, count] : report["operators"].items()) operators.push_back(count.dump() + " " + name);
-  out << report["nodes"] << " nodes: " << join(operators, ", ") << '\n'
-      << report["parameters"] << " parameters, " << human_bytes(report["weight_bytes"]) << "\n";
-  return out.str();
-}
-
 class Explain : public Command {
  public:
   CommandDescription describe() const override {
@@ -139,7 +123,8 @@ class Explain : public Command {
     const InferenceModel model = model_.load();
     Json report = describe_model(model, model_.path);
     if (!no_run_) add_profile(report, model.profile(inputs_.make(model)));
-    print(report, [&](const Json& whole) { return no_run_ ? model_text(whole) : model_text(whole) + run_text(whole); });
+    const std::string text = model_.path + ": " + thalweg::describe(model);
+    print(report, [&](const Json& whole) { return text + (no_run_ ? "" : run_text(whole)); });
     return kDone;
   }
 

@@ -1,6 +1,7 @@
 // Copyright The Thalweg Authors. SPDX-License-Identifier: Apache-2.0
 #include "graph/op_registry.h"
 #include "thalweg/graph.h"
+#include "thalweg/input_error.h"
 
 namespace thalweg {
 
@@ -48,8 +49,9 @@ std::unique_ptr<Graph> Graph::copy(const std::vector<TensorType>* input_types, M
 std::unique_ptr<Graph> Graph::clone(Mapping* mapping) const { return copy(nullptr, mapping); }
 
 std::unique_ptr<Graph> Graph::specialize(const std::vector<TensorType>& input_types, Mapping* mapping) const {
-  TW_REQUIRE(input_types.size() == inputs_.size(), "graph '", name_, "' has ", inputs_.size(), " inputs, got ",
-             input_types.size());
+  if (input_types.size() != inputs_.size()) {
+    raise_input_error("graph '", name_, "' has ", inputs_.size(), " inputs, got ", input_types.size());
+  }
   for (size_t i = 0; i < inputs_.size(); ++i) {
     const TensorType& declared = inputs_[i]->type_;
     const TensorType& given = input_types[i];
@@ -57,7 +59,8 @@ std::unique_ptr<Graph> Graph::specialize(const std::vector<TensorType>& input_ty
     for (int d = 0; fits && d < given.shape.rank(); ++d) {
       fits = declared.shape[d] == kFree || declared.shape[d] == given.shape[d];
     }
-    TW_REQUIRE(fits, "input '", inputs_[i]->name_, "' of graph '", name_, "' takes ", declared, ", got ", given);
+    if (!fits)
+      raise_input_error("input '", inputs_[i]->name_, "' of graph '", name_, "' takes ", declared, ", got ", given);
   }
   auto result = copy(&input_types, mapping);
   for (const auto& node : result->nodes_) {

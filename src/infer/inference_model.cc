@@ -5,6 +5,7 @@
 #include "infer/executor.h"
 #include "infer/make_model.h"
 #include "thalweg/inference.h"
+#include "thalweg/input_error.h"
 
 namespace thalweg {
 namespace {
@@ -71,7 +72,7 @@ void require_fits(const std::string& model, const ValueDescription& declared, co
   if (fits) return;
   const std::string dtype = declared.dtype.has_value() ? name_of(*declared.dtype) : "elements of any type";
   const std::string shape = declared.shape.has_value() ? declared.shape->to_string() : "";
-  raise(model, ": input ", printable(declared.name), " takes ", dtype, shape, ", got ", given.type());
+  raise_input_error(model, ": input ", printable(declared.name), " takes ", dtype, shape, ", got ", given.type());
 }
 
 }  // namespace
@@ -106,8 +107,9 @@ struct InferenceModel::Impl {
 
   std::vector<Tensor> run(const std::vector<Tensor>& given, std::vector<ProgramProfile>* profile) const {
     const ScopedLimits limits(context.options.max_memory, context.options.max_seconds);
-    TW_REQUIRE(given.size() == inputs.size(), context.model->name, ": the model takes ", inputs.size(), " inputs, got ",
-               given.size());
+    if (given.size() != inputs.size()) {
+      raise_input_error(context.model->name, ": the model takes ", inputs.size(), " inputs, got ", given.size());
+    }
     for (size_t i = 0; i < given.size(); ++i) require_fits(context.model->name, inputs[i], given[i]);
     return executor->run(given, {}, profile);
   }

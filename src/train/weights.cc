@@ -22,13 +22,13 @@ bool fits(const TensorType& have, const TensorType& want) {
   return have.shape == want.shape && (have.dtype == want.dtype || (is_floating(have.dtype) && is_floating(want.dtype)));
 }
 
-/// Every way in which a file and a model disagree, for one message.
+/// Every way in which weights and a model disagree, for one message.
 class Differences {
  public:
   void missing(const std::string& name, const TensorType& type) { line(missing_, "missing", name) << type; }
   void unexpected(const std::string& name, const TensorType& type) { line(unexpected_, "unexpected", name) << type; }
-  void mismatch(const std::string& name, const TensorType& file, const TensorType& model) {
-    line(mismatched_, "mismatch", name) << file << " in the file, " << model << " in the model";
+  void mismatch(const std::string& name, const TensorType& given, const TensorType& model) {
+    line(mismatched_, "mismatch", name) << given << " given, " << model << " in the model";
   }
   void throw_if_any(const std::string& path, const std::string& model) const {
     const int count = missing_ + unexpected_ + mismatched_;
@@ -45,31 +45,54 @@ class Differences {
   int missing_ = 0, unexpected_ = 0, mismatched_ = 0;
 };
 
-}  // namespace
+/// Weights in memory, with the members of a SafetensorsFile that matter here.
+class GivenWeights {
+ public:
+  explicit GivenWeights(const std::map<std::string, Tensor>& weights) : weights_(weights) {}
+  std::string path() const { return "the weights given"; }
+  bool contains(const std::string& name) const { return weights_.count(name) > 0; }
+  TensorType type(const std::string& name) const { return weights_.at(name).type(); }
+  Tensor load(const std::string& name) const { return weights_.at(name); }
+  std::vector<std::string> names() const {
+    std::vector<std::string> names;
+    for (const auto& [name, tensor] : weights_) names.push_back(name);
+    return names;
+  }
 
-std::vector<NamedTensor> matching_weights(const Model::Impl& model, const SafetensorsFile& file, bool strict) {
+ private:
+  const std::map<std::string, Tensor>& weights_;
+};
+
+template <typename Source>
+std::vector<NamedTensor> match(const Model::Impl& model, const Source& source, bool strict) {
   const Variables& variables = *model.variables;
   Differences differences;
   for (size_t i = 0; i < variables.size(); ++i) {
     const std::string& name = variables.name(i);
-    if (!file.contains(name)) {
+    if (!source.contains(name)) {
       if (strict) differences.missing(name, variables.type(i));
-    } else if (!fits(file.type(name), variables.type(i))) {
-      differences.mismatch(name, file.type(name), variables.type(i));
+    } else if (!fits(source.type(name), variables.type(i))) {
+      differences.mismatch(name, source.type(name), variables.type(i));
     }
   }
-  for (const std::string& name : file.names()) {
-    if (strict && !variables.contains(name)) differences.unexpected(name, file.type(name));
+  for (const std::string& name : source.names()) {
+    if (strict && !variables.contains(name)) differences.unexpected(name, source.type(name));
   }
-  differences.throw_if_any(file.path(), model.graph->name());
+  differences.throw_if_any(source.path(), model.graph->name());
   std::vector<NamedTensor> result;
   for (size_t i = 0; i < variables.size(); ++i) {
     const std::string& name = variables.name(i);
-    if (file.contains(name)) result.push_back({name, file.load(name).to(variables.type(i).dtype)});
+    if (source.contains(name)) result.push_back({name, source.load(name).to(variables.type(i).dtype)});
   }
-  TW_REQUIRE(!result.empty() || variables.size() == 0, file.path(), ": holds none of the weights of '",
+  TW_REQUIRE(!result.empty() || variables.size() == 0, source.path(), ": holds none of the weights of '",
              model.graph->name(), "'");
   return result;
+}
+
+}  // namespace
+
+std::vector<NamedTensor> matching_weights(const Model::Impl& model, const SafetensorsFile& file, bool strict) {
+  return match(model, file, strict);
 }
 
 void write_weights(Model::Impl& model, const std::vector<NamedTensor>& weights) {
@@ -96,6 +119,11 @@ void Model::load_weights(const std::string& path, bool strict) {
   const SafetensorsFile file(path);
   const std::unique_lock<std::shared_mutex> lock(impl_->weights_mutex);
   write_weights(*impl_, matching_weights(*impl_, file, strict));
+}
+
+void Model::set_weights(const std::map<std::string, Tensor>& weights, bool strict) {
+  const std::unique_lock<std::shared_mutex> lock(impl_->weights_mutex);
+  write_weights(*impl_, match(*impl_, GivenWeights(weights), strict));
 }
 
 }  // namespace thalweg

@@ -39,6 +39,7 @@ MAY_USE = {
 # The part a public header belongs to, where that is not the header's own name.
 PUBLIC_HEADER = {
     "error": "base",
+    "input_error": "base",
     "warning": "base",
     "losses": "nn",
     "masks": "nn",

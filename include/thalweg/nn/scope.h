@@ -55,6 +55,8 @@ class Size {
 
   /// Exactly `rank` numbers; throws if as many were not given.
   std::vector<int64_t> expand(int rank, const char* what) const;
+  /// As they were given.
+  const std::vector<int64_t>& values() const { return values_; }
 
  private:
   std::vector<int64_t> values_;

@@ -1,0 +1,92 @@
+// Copyright The Thalweg Authors. SPDX-License-Identifier: Apache-2.0
+#include "thalweg/inference.h"
+
+#include "bindings.h"
+#include "calls.h"
+
+namespace thalweg::python {
+namespace {
+
+InferenceOptions options_from(const std::optional<std::string>& precision, const std::string& math,
+                              const std::string& tuning, int threads, int max_programs, size_t max_memory,
+                              double max_seconds) {
+  InferenceOptions options;
+  if (precision.has_value()) options.precision = precision_from_name(*precision);
+  options.math = math_from_name(math);
+  options.tuning = tuning_from_name(tuning);
+  options.threads = threads;
+  options.max_programs = max_programs;
+  options.max_memory = max_memory;
+  options.max_seconds = max_seconds;
+  return options;
+}
+
+nb::object call(const InferenceModel& model, const nb::args& args, const nb::kwargs& named) {
+  const auto input_name = [&](size_t i) -> const std::string& { return model.inputs()[i].name; };
+  const auto output_name = [&](size_t i) -> const std::string& { return model.outputs()[i].name; };
+  bool as_dict = false;
+  const std::vector<Tensor> inputs = call_inputs(args, named, model.inputs().size(), input_name, as_dict);
+  std::vector<Tensor> outputs;
+  {
+    const nb::gil_scoped_release release;
+    outputs = model.run(inputs);
+  }
+  return call_result(outputs, output_name, as_dict);
+}
+
+void bind_description(nb::module_& module) {
+  nb::class_<ValueDescription>(module, "ValueDescription", "What goes into or comes out of a model.")
+      .def_ro("name", &ValueDescription::name)
+      .def_ro("dtype", &ValueDescription::dtype, "None if the model does not say.")
+      .def_ro("shape", &ValueDescription::shape, "None if not even the number of dimensions is known.")
+      .def_ro("dimension_names", &ValueDescription::dimension_names)
+      .def("__repr__", [](const ValueDescription& value) { return to_string(value); });
+}
+
+template <typename Load>
+auto with_options(Load load) {
+  return [load](const std::string& source, const std::optional<std::string>& precision, const std::string& math,
+                const std::string& tuning, int threads, int max_programs, size_t max_memory, double max_seconds) {
+    const nb::gil_scoped_release release;
+    return load(source, options_from(precision, math, tuning, threads, max_programs, max_memory, max_seconds));
+  };
+}
+
+}  // namespace
+
+void bind_inference(nb::module_& module) {
+  bind_description(module);
+  const InferenceOptions defaults;
+  const auto def_load = [&](auto& type, const char* name, const char* source, auto load, const char* doc) {
+    type.def_static(name, with_options(load), nb::arg(source), nb::kw_only(), "precision"_a = nb::none(),
+                    "math"_a = name_of(defaults.math), "tuning"_a = name_of(defaults.tuning),
+                    "threads"_a = defaults.threads, "max_programs"_a = defaults.max_programs,
+                    "max_memory"_a = defaults.max_memory, "max_seconds"_a = defaults.max_seconds, doc);
+  };
+  nb::class_<InferenceModel> type(module, "InferenceModel",
+                                  R"(An ONNX model ready to run, compiled for the shapes it is given.
+
+    model = thalweg.Model.load("resnet.onnx")
+    scores = model(images)                  # one array in, one out
+    answers = model({"ids": ids, "mask": mask})  # by name; a dict comes back
+
+Calls may come from several threads at once, and leave the interpreter free meanwhile.)");
+  def_load(type, "load", "path", InferenceModel::load, "Reads an ONNX file.");
+  def_load(
+      type, "load_bytes", "data",
+      [](const std::string& bytes, const InferenceOptions& options) {
+        return InferenceModel::load_bytes(bytes, options);
+      },
+      "From the bytes of an ONNX file without external data.");
+  type.def("__call__", call, "inputs"_a, "named"_a)
+      .def("save", &InferenceModel::save, "path"_a, nb::call_guard<nb::gil_scoped_release>(), "Writes an ONNX file.")
+      .def(
+          "summary", [](const InferenceModel& model) { return describe(model); }, "What the model holds, as text.")
+      .def_prop_ro("inputs", &InferenceModel::inputs)
+      .def_prop_ro("outputs", &InferenceModel::outputs)
+      .def_prop_ro("metadata", &InferenceModel::metadata)
+      .def("explain", &InferenceModel::explain, "inputs"_a, nb::call_guard<nb::gil_scoped_release>(),
+           "Which kernels run for these inputs, how long each takes, and why better ones declined.");
+}
+
+}  // namespace thalweg::python

@@ -1,0 +1,121 @@
+// Copyright The Thalweg Authors. SPDX-License-Identifier: Apache-2.0
+#include "modules.h"
+#include "thalweg/nn.h"
+
+namespace thalweg::python {
+namespace {
+
+void def_linear(nb::module_& m) {
+  def_layer(
+      m, "Linear",
+      [](int64_t in_features, int64_t out_features, bool bias) {
+        return nn::Linear(in_features, out_features, {.bias = bias});
+      },
+      "in_features"_a, "out_features"_a, "bias"_a = nn::LinearOptions{}.bias);
+  auto bilinear = def_layer_class(
+      m, "Bilinear",
+      [](int64_t in1_features, int64_t in2_features, int64_t out_features, bool bias) {
+        return nn::Bilinear(in1_features, in2_features, out_features, bias);
+      },
+      "in1_features"_a, "in2_features"_a, "out_features"_a, "bias"_a = true);
+  using Bilinear = decltype(bilinear)::Type;
+  bilinear.def(
+      "forward",
+      [](const Bilinear& self, Value* input1, Value* input2) {
+        return self.layer.forward(self.scope(), input1, input2);
+      },
+      "input1"_a, "input2"_a, nb::rv_policy::reference, nb::call_policy<KeepGraph>());
+  const nn::EmbeddingOptions usual;
+  def_layer(
+      m, "Embedding",
+      [](int64_t num_embeddings, int64_t embedding_dim, std::optional<int64_t> padding_idx, bool sparse) {
+        return nn::Embedding(num_embeddings, embedding_dim, {.padding_idx = padding_idx, .sparse = sparse});
+      },
+      "num_embeddings"_a, "embedding_dim"_a, "padding_idx"_a = nb::none(), "sparse"_a = usual.sparse);
+}
+
+void def_reshape(nb::module_& m) {
+  def_layer(
+      m, "Flatten", [](int64_t start_dim) { return nn::Flatten{start_dim}; }, "start_dim"_a = nn::Flatten{}.start_dim);
+  def_layer(
+      m, "Reshape", [](std::vector<int64_t> shape) { return nn::Reshape{std::move(shape)}; }, "shape"_a);
+  def_layer(
+      m, "Permute", [](std::vector<int64_t> dims) { return nn::Permute{std::move(dims)}; }, "dims"_a);
+}
+
+template <typename Layer>
+void def_batch_norm(nb::module_& m, const char* name) {
+  const nn::BatchNormOptions usual;
+  def_layer(
+      m, name,
+      [](int64_t num_features, double eps, double momentum, bool affine) {
+        return Layer(num_features, {eps, momentum, affine});
+      },
+      "num_features"_a, "eps"_a = usual.eps, "momentum"_a = usual.momentum, "affine"_a = usual.affine);
+}
+
+/// kRank only tells the classes apart: the layer takes any number of spatial dimensions.
+template <int kRank>
+void def_instance_norm(nb::module_& m) {
+  const nn::InstanceNormOptions usual;
+  def_layer(
+      m, ("InstanceNorm" + std::to_string(kRank) + "d").c_str(),
+      [](int64_t num_features, double eps, bool affine) {
+        return nn::InstanceNorm(num_features, {eps, affine});
+      },
+      "num_features"_a, "eps"_a = usual.eps, nb::kw_only(), "affine"_a = usual.affine);
+}
+
+void def_norms(nb::module_& m) {
+  def_batch_norm<nn::BatchNorm1d>(m, "BatchNorm1d");
+  def_batch_norm<nn::BatchNorm2d>(m, "BatchNorm2d");
+  def_batch_norm<nn::BatchNorm3d>(m, "BatchNorm3d");
+  def_instance_norm<1>(m);
+  def_instance_norm<2>(m);
+  def_instance_norm<3>(m);
+  const nn::LayerNormOptions layer;
+  def_layer(
+      m, "LayerNorm",
+      [](nn::Size normalized_shape, double eps, bool elementwise_affine, bool bias) {
+        return nn::LayerNorm(Shape(normalized_shape.values()), {eps, elementwise_affine, bias});
+      },
+      "normalized_shape"_a, "eps"_a = layer.eps, "elementwise_affine"_a = layer.elementwise_affine,
+      "bias"_a = layer.bias);
+  const nn::GroupNormOptions group;
+  def_layer(
+      m, "GroupNorm",
+      [](int64_t num_groups, int64_t num_channels, double eps, bool affine) {
+        return nn::GroupNorm(num_groups, num_channels, {eps, affine});
+      },
+      "num_groups"_a, "num_channels"_a, "eps"_a = group.eps, "affine"_a = group.affine);
+}
+
+/// Layers whose one number has its usual value in the engine's constructor: nothing is passed on if nothing is given.
+template <typename Layer, int kRank = 0>
+void def_with_probability(nb::module_& m, const char* name) {
+  def_layer(
+      m, name, [](std::optional<double> p, bool) { return p.has_value() ? Layer(*p) : Layer(); }, "p"_a = nb::none(),
+      "inplace"_a = false);
+}
+
+void def_dropouts(nb::module_& m) {
+  def_with_probability<nn::Dropout>(m, "Dropout");
+  def_with_probability<nn::SpatialDropout, 1>(m, "Dropout1d");
+  def_with_probability<nn::SpatialDropout, 2>(m, "Dropout2d");
+  def_with_probability<nn::SpatialDropout, 3>(m, "Dropout3d");
+  def_with_probability<nn::AlphaDropout>(m, "AlphaDropout");
+  def_with_probability<nn::GaussianDropout>(m, "GaussianDropout");
+  def_layer(
+      m, "GaussianNoise", [](double deviation) { return nn::GaussianNoise(deviation); }, "deviation"_a);
+}
+
+}  // namespace
+
+void bind_dense_layers(nb::module_& nn) {
+  def_linear(nn);
+  def_reshape(nn);
+  def_norms(nn);
+  def_dropouts(nn);
+}
+
+}  // namespace thalweg::python

@@ -1,0 +1,107 @@
+// Copyright The Thalweg Authors. SPDX-License-Identifier: Apache-2.0
+#include "thalweg/model.h"
+
+#include "bindings.h"
+#include "calls.h"
+#include "model_building.h"
+
+namespace thalweg::python {
+namespace {
+
+PredictOptions options_from(const std::string& precision, const std::string& math, const std::string& tuning,
+                            int threads, int max_programs) {
+  return {precision_from_name(precision), math_from_name(math), tuning_from_name(tuning), threads, max_programs};
+}
+
+nb::object call(Model& model, const nb::args& args, const nb::kwargs& named) {
+  const Graph& graph = model.graph();
+  const auto input_name = [&](size_t i) -> const std::string& { return graph.inputs()[i]->name(); };
+  const auto output_name = [&](size_t i) -> const std::string& { return graph.outputs()[i]->name(); };
+  bool as_dict = false;
+  const std::vector<Tensor> inputs = call_inputs(args, named, graph.inputs().size(), input_name, as_dict);
+  std::vector<Tensor> outputs;
+  {
+    const nb::gil_scoped_release release;
+    outputs = model.predict(inputs);
+  }
+  return call_result(outputs, output_name, as_dict);
+}
+
+std::map<std::string, Tensor> state_dict(const Model& model) {
+  std::map<std::string, Tensor> weights;
+  for (const std::string& name : model.weight_names()) weights[name] = model.weight(name);
+  return weights;
+}
+
+template <typename... Extra>
+void def_options(nb::class_<Model>& type, const char* name, const Extra&... extra) {
+  const PredictOptions usual;
+  type.def(name, extra..., nb::kw_only(), "precision"_a = name_of(usual.precision), "math"_a = name_of(usual.math),
+           "tuning"_a = name_of(usual.tuning), "threads"_a = usual.threads, "max_programs"_a = usual.max_programs);
+}
+
+void bind_constructors(nb::class_<Model>& type) {
+  def_options(
+      type, "__init__",
+      [](Model* self, const Graph& graph, const std::string& precision, const std::string& math,
+         const std::string& tuning, int threads, int max_programs) {
+        new (self) Model(graph.clone(), options_from(precision, math, tuning, threads, max_programs));
+      },
+      "graph"_a);
+  const auto from_module = [](Model* self, nb::handle module, const std::vector<ModelInput>& inputs, uint64_t seed,
+                              const std::string& precision, const std::string& math, const std::string& tuning,
+                              int threads, int max_programs) {
+    const nb::object graph = trace(module, inputs, seed);
+    new (self)
+        Model(nb::cast<const Graph&>(graph).clone(), options_from(precision, math, tuning, threads, max_programs));
+  };
+  const PredictOptions usual;
+  type.def("__init__", from_module, "module"_a, "inputs"_a, "seed"_a = kDefaultSeed, nb::kw_only(),
+           "precision"_a = name_of(usual.precision), "math"_a = name_of(usual.math), "tuning"_a = name_of(usual.tuning),
+           "threads"_a = usual.threads, "max_programs"_a = usual.max_programs);
+  def_options(type, "set_predict_options",
+              [](Model& model, const std::string& precision, const std::string& math, const std::string& tuning,
+                 int threads, int max_programs) {
+                model.set_predict_options(options_from(precision, math, tuning, threads, max_programs));
+              });
+}
+
+void bind_weights(nb::class_<Model>& type) {
+  const nb::call_guard<nb::gil_scoped_release> release;
+  type.def("weight_names", &Model::weight_names, "Of all parameters and states, in order of creation.")
+      .def("weight", &Model::weight, "name"_a, release, "A copy of a parameter or state.")
+      .def("set_weight", &Model::set_weight, "name"_a, "value"_a, release)
+      .def("state_dict", state_dict, release, "A copy of every parameter and state, by name.")
+      .def("load_state_dict", &Model::set_weights, "state_dict"_a, "strict"_a = true, release,
+           "Raises Error with every name that is missing, unexpected or of another shape, before any weight changes.")
+      .def("save_weights", &Model::save_weights, "path"_a, release, "As a safetensors file.")
+      .def("load_weights", &Model::load_weights, "path"_a, "strict"_a = true, release, "From a safetensors file.")
+      .def("freeze", &Model::freeze, "pattern"_a, release,
+           "Parameters whose names match ('*': any characters, '?': one) are no longer trained; returns how many.")
+      .def("unfreeze", &Model::unfreeze, "pattern"_a, release);
+}
+
+}  // namespace
+
+void bind_model(nb::module_& module) {
+  nb::class_<Model> type(module, "Model", R"(A graph and its weights: what is trained, asked for predictions and saved.
+
+    net = thalweg.nn.Sequential(thalweg.nn.Linear(4, 8), thalweg.nn.ReLU(), thalweg.nn.Linear(8, 3))
+    model = thalweg.Model(net, [thalweg.Input((None, 4))])
+    scores = model(numpy.zeros((2, 4), "float32"))
+
+Model.load reads any ONNX model for inference.)");
+  bind_constructors(type);
+  bind_weights(type);
+  const nb::call_guard<nb::gil_scoped_release> release;
+  type.def("__call__", call, "inputs"_a, "named"_a)
+      .def("summary", &Model::summary, "A table of all weights: name, shape, count, whether it is trained.")
+      .def("save", &Model::save, "path"_a, "metadata"_a = std::map<std::string, std::string>(), release,
+           "What the model computes at inference, as an ONNX file.")
+      .def("explain", &Model::explain, "inputs"_a, release,
+           "Which kernels run for these inputs, how long each takes, and why better ones declined.")
+      .def_prop_ro("graph", &Model::graph, nb::rv_policy::reference_internal);
+  type.attr("load") = module.attr("InferenceModel").attr("load");
+}
+
+}  // namespace thalweg::python

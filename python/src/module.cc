@@ -1,0 +1,15 @@
+// Copyright The Thalweg Authors. SPDX-License-Identifier: Apache-2.0
+#include "bindings.h"
+
+NB_MODULE(_core, module) {
+  using namespace thalweg::python;
+  module.doc() = "The engine behind the package thalweg.";
+  module.attr("__version__") = TW_VERSION;
+  bind_errors(module);
+  bind_graph(module);
+  bind_ops(module);
+  bind_nn(module);
+  bind_model_building(module);
+  bind_inference(module);
+  bind_model(module);
+}
