@@ -15,7 +15,7 @@ if(THALWEG_SANITIZE MATCHES "thread")
   target_sources(thalweg PRIVATE "${PROJECT_SOURCE_DIR}/tests/tools/openmp_tsan.cc")
 endif()
 # Loops over all elements, for every x86-64-v2 CPU: they are limited by memory, which wider vectors would not help.
-set_source_files_properties("${PROJECT_SOURCE_DIR}/src/comm/reduce.cc" PROPERTIES COMPILE_OPTIONS "${thalweg_simd_optimisation}")
+set_source_files_properties("${PROJECT_SOURCE_DIR}/src/comm/reduce.cc" "${PROJECT_SOURCE_DIR}/src/tensor/half_loops.cc" PROPERTIES COMPILE_OPTIONS "${thalweg_simd_optimisation}")
 set_source_files_properties("${PROJECT_SOURCE_DIR}/src/capi/model.cc" PROPERTIES COMPILE_DEFINITIONS
                                                                         "TW_VERSION=\"${PROJECT_VERSION}\"")
 set_target_properties(

@@ -40,15 +40,31 @@ struct Preset {
 };
 const std::vector<Preset>& presets();
 
+/// For SchemeOptions::staleness.
+inline constexpr int kUnbounded = -1;
+
+/// The form in which gradients travel. What rounding loses is added to the gradients of the next step.
+enum class Compression {
+  kNone,  ///< f32
+  kBf16,  ///< half the bytes, the range of f32
+  kF16    ///< half the bytes, more digits, numbers up to 65504
+};
+
 struct SchemeOptions {
   /// One of the presets' names.
   std::string name = "allreduce";
   /// allreduce, sharded: gradients are exchanged in pieces of about so many bytes, each as soon as it is complete,
   /// while the backward pass goes on.
   size_t bucket_bytes = size_t{4} << 20U;
+  /// allreduce, sharded, ssp. Rows of tables always travel as f32.
+  Compression compression = Compression::kNone;
   /// sharded: how many other workers keep a copy of each worker's part of the optimiser's state. So many may be lost at
   /// the same time, and the run goes on.
   int copies = 1;
+  /// ssp: how many steps a worker may be ahead of the slowest one; kUnbounded: any number.
+  int staleness = 0;
+  /// ssp: how long a worker waits for one that is behind, and alive, before it does without it.
+  std::chrono::duration<double> patience{600.0};
   /// localsgd: steps between two averages of the weights.
   int period = 10;
 };

@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "tensor/dtype.h"
+#include "tensor/half_loops.h"
 
 namespace thalweg::comm {
 namespace {
@@ -36,6 +37,9 @@ void loop(T* out, const T* left, const T* right, size_t count, Operation operati
 template <typename T>
 void reduce_typed(ReduceOp op, T* out, const T* left, const T* right, size_t count) {
   using W = typename Wide<T>::Type;
+  if constexpr (!std::is_same_v<T, W>) {
+    if (op == ReduceOp::kSum) return add(out, left, right, count);
+  }
   switch (op) {
     case ReduceOp::kSum: return loop(out, left, right, count, [](W a, W b) { return a + b; });
     case ReduceOp::kProduct: return loop(out, left, right, count, [](W a, W b) { return a * b; });

@@ -3,7 +3,7 @@
 #include <optional>
 
 #include "sync/exchange_thread.h"
-#include "sync/gradient_buckets.h"
+#include "sync/gradient_exchange.h"
 #include "sync/schemes.h"
 #include "sync/sparse_exchange.h"
 
@@ -12,8 +12,8 @@ namespace {
 
 class AllReduce : public GroupScheme {
  public:
-  AllReduce(std::shared_ptr<comm::Group> group, size_t bucket_bytes)
-      : GroupScheme(std::move(group)), bucket_bytes_(bucket_bytes) {}
+  AllReduce(std::shared_ptr<comm::Group> group, const SchemeOptions& options)
+      : GroupScheme(std::move(group)), bucket_bytes_(options.bucket_bytes), exchange_(options.compression) {}
 
   bool exchanges_gradients() const override { return true; }
 
@@ -38,6 +38,7 @@ class AllReduce : public GroupScheme {
  protected:
   void prepare(Trainee& trainee) override {
     buckets_.emplace(trainee.trained(), bucket_bytes_);
+    exchange_.use(*buckets_);
     thread_.emplace();
     step_begun_ = false;
   }
@@ -50,12 +51,13 @@ class AllReduce : public GroupScheme {
   }
   void post(const std::vector<std::span<float>>& complete) {
     for (const std::span<float> values : complete) {
-      thread_->post([this, values] { return communicator().all_reduce(values.data(), values.size(), DType::kF32); });
+      thread_->post([this, values] { return exchange_.all_reduce(communicator(), values); });
     }
   }
 
   size_t bucket_bytes_;
   std::optional<GradientBuckets> buckets_;
+  GradientExchange exchange_;
   std::optional<ExchangeThread> thread_;
   bool step_begun_ = false;
 };
@@ -63,7 +65,7 @@ class AllReduce : public GroupScheme {
 }  // namespace
 
 std::shared_ptr<Scheme> make_allreduce(const SchemeOptions& options, std::shared_ptr<comm::Group> group) {
-  return std::make_shared<AllReduce>(std::move(group), options.bucket_bytes);
+  return std::make_shared<AllReduce>(std::move(group), options);
 }
 
 }  // namespace thalweg::sync

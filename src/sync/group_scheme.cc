@@ -77,11 +77,12 @@ comm::Status GroupScheme::synchronise(Trainee& trainee) {
     if (comm::Status status = complete_state(trainee, target, counts); !status) return status;
   }
   // At the very beginning they may still differ, if they were not initialised alike.
-  if (!all_there || epoch == 0) {
+  const bool restores_all = epoch == 0 || !keeps_own_state();
+  if (!all_there || restores_all) {
     Checkpoint snapshot;
     if (group_->rank() == root) snapshot = trainee.snapshot();
     if (comm::Status status = broadcast_snapshot(communicator(), root, snapshot); !status) return status;
-    if (group_->rank() != root && (mine != *furthest || epoch == 0)) trainee.restore(snapshot);
+    if (group_->rank() != root && (mine != *furthest || restores_all)) trainee.restore(snapshot);
   }
   return {};
 }
@@ -105,6 +106,11 @@ comm::Status GroupScheme::exchange_totals(StepTotals& totals) {
   totals = {sums[0], sums[1], sums[2] > 0};
   change_wanted_ = sums[3] > 0;
   return {};
+}
+
+void GroupScheme::abandon() {
+  communicator().abort("this worker has left");
+  release();
 }
 
 void GroupScheme::finish(Trainee& trainee) {

@@ -19,6 +19,7 @@ class GroupScheme : public Scheme {
   bool change_wanted() const override { return change_wanted_; }
   void regroup(Trainee& trainee, const std::string& failure) override;
   void finish(Trainee& trainee) override;
+  void abandon() override;
 
  protected:
   /// The trainee is at the group's step, and the membership is that of a new epoch.
@@ -29,6 +30,8 @@ class GroupScheme : public Scheme {
   /// state complete where each worker has a part of it. `counts` says whether this worker is one of those whose state
   /// holds.
   virtual comm::Status complete_state(Trainee& /*trainee*/, int64_t /*target*/, bool /*counts*/) { return {}; }
+  /// Workers at the same step have the same state; otherwise a new epoch begins with that of the one that is furthest.
+  virtual bool keeps_own_state() const { return true; }
   /// What is left to exchange when the run is over.
   virtual comm::Status last_exchange() { return {}; }
 
@@ -41,6 +44,8 @@ class GroupScheme : public Scheme {
   /// For an exchange that comes after the update: a failure makes the step no less complete, and the group changes
   /// after it.
   void note(const comm::Status& status);
+  /// A change is wanted after this step.
+  void want_change() { change_wanted_ = true; }
   bool noted_failure() const { return !failure_.empty(); }
 
  private:

@@ -32,7 +32,10 @@ class LocalSgd : public GroupScheme {
 
  protected:
   void prepare(Trainee& trainee) override { trainee_ = &trainee; }
-  comm::Status last_exchange() override { return average(); }
+  comm::Status last_exchange() override {
+    const auto lock = trainee_->lock_weights();
+    return average();
+  }
 
  private:
   /// Changes nothing if it fails.
@@ -64,6 +67,7 @@ class LocalSgd : public GroupScheme {
 }  // namespace
 
 std::shared_ptr<Scheme> make_localsgd(const SchemeOptions& options, std::shared_ptr<comm::Group> group) {
+  TW_REQUIRE(options.compression == Compression::kNone, "localsgd exchanges weights, which are not compressed");
   return std::make_shared<LocalSgd>(std::move(group), options.period);
 }
 

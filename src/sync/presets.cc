@@ -21,6 +21,11 @@ const std::vector<Entry>& entries() {
         "each worker owns a part of the parameters and of the optimiser's state: it adds up the gradients of all for "
         "it, updates it, and hands out the weights (BigDL)"},
        make_sharded},
+      {{"ssp", Parallelism::kData, Optimisation::kCentral, Schedule::kBounded, Exchange::kAdHoc,
+        "each worker serves a part of the parameters, and may be `staleness` steps ahead of the slowest: 0 is "
+        "synchronous, "
+        "s is Petuum, unbounded is DistBelief's Downpour"},
+       make_ssp},
       {{"localsgd", Parallelism::kData, Optimisation::kDecentral, Schedule::kSynchronous, Exchange::kAllReduce,
         "every worker trains by itself, and all take the mean of their weights every `period` steps (SparkNet)"},
        make_localsgd},

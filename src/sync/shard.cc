@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <map>
+#include <numeric>
 
 namespace thalweg::sync {
 namespace {
@@ -92,6 +93,37 @@ void Shard::forget_the_rest(Trainee& trainee) const {
       done = part.end;
     }
   }
+}
+
+ShardSources own_parts(int workers) {
+  ShardSources sources{workers, std::vector<int>(static_cast<size_t>(workers))};
+  std::iota(sources.source.begin(), sources.source.end(), 0);
+  return sources;
+}
+
+comm::Status find_sources(comm::Communicator& communicator, const Holding& mine, ShardSources& sources) {
+  struct Entry {
+    int64_t parts = 0, own = 0, copies = 0, all = 0;
+  };
+  std::vector<Entry> entries(static_cast<size_t>(communicator.size()));
+  if (mine.place) {
+    entries[static_cast<size_t>(communicator.rank())] = {mine.place->parts, mine.place->own, mine.place->copies,
+                                                         mine.all ? 1 : 0};
+  }
+  comm::Status status =
+      communicator.all_gather(entries.data(), entries.size() * sizeof(Entry) / sizeof(int64_t), DType::kI64);
+  if (!status) return status;
+  for (const Entry& entry : entries) sources.parts = std::max(sources.parts, static_cast<int>(entry.parts));
+  sources.source.assign(static_cast<size_t>(sources.parts), -1);
+  for (int part = 0; part < sources.parts; ++part) {
+    const auto has_it = [&](const Entry& entry) {
+      const Shard::Place place{sources.parts, static_cast<int>(entry.own), static_cast<int>(entry.copies)};
+      return entry.all > 0 || (entry.parts > 0 && place.holds(part));
+    };
+    const auto first = std::find_if(entries.begin(), entries.end(), has_it);
+    if (first != entries.end()) sources.source[static_cast<size_t>(part)] = static_cast<int>(first - entries.begin());
+  }
+  return {};
 }
 
 comm::Status collect_state(comm::Communicator& communicator, Trainee& trainee, const GradientBuckets& buckets,

@@ -1,6 +1,8 @@
 // Copyright The Thalweg Authors. SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <optional>
+
 #include "sync/gradient_buckets.h"
 #include "thalweg/comm.h"
 
@@ -53,8 +55,20 @@ std::span<float> weights_of(Trainee& trainee, const Piece& piece);
 /// Who has which parts of the optimiser's state: part r comes from the worker of rank `source[r]`.
 struct ShardSources {
   int parts = 1;
+  /// -1: nobody has it.
   std::vector<int> source;
 };
+/// Every worker has its own.
+ShardSources own_parts(int workers);
+
+/// What one worker has of the optimiser's state.
+struct Holding {
+  std::optional<Shard::Place> place;
+  /// Not only what belongs to its place. Does not count without one.
+  bool all = false;
+};
+/// Every worker: the first one that has each part.
+comm::Status find_sources(comm::Communicator& communicator, const Holding& mine, ShardSources& sources);
 
 /// Every worker: adds up what the sources have to the state of all dense parameters, and keeps it if `keep`.
 comm::Status collect_state(comm::Communicator& communicator, Trainee& trainee, const GradientBuckets& buckets,

@@ -1,11 +1,10 @@
 // Copyright The Thalweg Authors. SPDX-License-Identifier: Apache-2.0
 // Each worker adds up the gradients of its part of the parameters, updates it, and hands the new weights to all.
 #include <cmath>
-#include <numeric>
 #include <optional>
 
 #include "sync/exchange_thread.h"
-#include "sync/gradient_buckets.h"
+#include "sync/gradient_exchange.h"
 #include "sync/schemes.h"
 #include "sync/shard.h"
 #include "sync/sparse_exchange.h"
@@ -19,7 +18,10 @@ constexpr uint32_t kCopyTag = 1;
 class Sharded : public GroupScheme {
  public:
   Sharded(std::shared_ptr<comm::Group> group, const SchemeOptions& options)
-      : GroupScheme(std::move(group)), bucket_bytes_(options.bucket_bytes), copies_(options.copies) {
+      : GroupScheme(std::move(group)),
+        bucket_bytes_(options.bucket_bytes),
+        copies_(options.copies),
+        exchange_(options.compression) {
     TW_REQUIRE(options.copies >= 0, "sharded keeps ", options.copies, " copies of the optimiser's state: at least 0");
   }
 
@@ -51,7 +53,7 @@ class Sharded : public GroupScheme {
   std::optional<double> gradient_norm_squared() const override { return norm_squared_; }
 
   void before_checkpoint(Trainee& trainee) override {
-    require(collect_state(communicator(), trainee, *buckets_, own_parts(), leads()));
+    require(collect_state(communicator(), trainee, *buckets_, own_parts(group().size()), leads()));
   }
   void after_checkpoint(Trainee& trainee) override {
     if (leads()) shard_->forget_the_rest(trainee);
@@ -62,6 +64,7 @@ class Sharded : public GroupScheme {
     trainee_ = &trainee;
     const int size = group().size();
     buckets_.emplace(trainee.trained(), bucket_bytes_);
+    exchange_.use(*buckets_);
     shard_.emplace(trainee, *buckets_, Shard::Place{size, group().rank(), copies()});
     own_pieces_ = buckets_->pieces(size, group().rank());
     thread_.emplace();
@@ -83,7 +86,13 @@ class Sharded : public GroupScheme {
     }
     const bool holds = counts && (trainee.iteration() == target || updated_to_ == target);
     ShardSources sources;
-    if (comm::Status status = find_sources(holds, sources); !status) return status;
+    const Holding mine{holds ? std::optional(shard_->place()) : std::nullopt, has_all_};
+    if (comm::Status status = find_sources(communicator(), mine, sources); !status) return status;
+    for (int part = 0; part < sources.parts; ++part) {
+      TW_REQUIRE(sources.source[static_cast<size_t>(part)] >= 0, "part ", part + 1, " of ", sources.parts,
+                 " of the optimiser's state is lost: its worker and the ", copies_,
+                 " that kept copies ended at the same time. Go on from a checkpoint, or set more copies");
+    }
     // A newcomer has none yet, but what they consist of depends on the parameters alone.
     if (!buckets_) buckets_.emplace(trainee.trained(), bucket_bytes_);
     comm::Status status = collect_state(communicator(), trainee, *buckets_, sources, true);
@@ -93,7 +102,7 @@ class Sharded : public GroupScheme {
 
   /// What a checkpoint, or another run of the trainer, needs afterwards.
   comm::Status last_exchange() override {
-    return collect_state(communicator(), *trainee_, *buckets_, own_parts(), true);
+    return collect_state(communicator(), *trainee_, *buckets_, own_parts(group().size()), true);
   }
 
  private:
@@ -116,7 +125,7 @@ class Sharded : public GroupScheme {
 
   /// Ends with the sums of the own part, and of those that this worker keeps copies of.
   comm::Status reduce(std::span<float> values) {
-    comm::Status status = communicator().reduce_scatter(values.data(), values.size(), DType::kF32);
+    comm::Status status = exchange_.reduce_scatter(communicator(), values);
     const int size = group().size(), rank = group().rank();
     const auto part = [&](int owner) {
       const comm::Part range = comm::part_of(values.size(), size, owner);
@@ -172,48 +181,13 @@ class Sharded : public GroupScheme {
     return {};
   }
 
-  ShardSources own_parts() {
-    ShardSources sources{group().size(), std::vector<int>(static_cast<size_t>(group().size()))};
-    std::iota(sources.source.begin(), sources.source.end(), 0);
-    return sources;
-  }
-
-  /// The first worker that has each part. Throws Error if some part is lost.
-  comm::Status find_sources(bool holds, ShardSources& sources) {
-    struct Holding {
-      int64_t all = 0, parts = 0, own = 0, copies = 0;
-    };
-    std::vector<Holding> holdings(static_cast<size_t>(group().size()));
-    if (holds) {
-      const Shard::Place& place = shard_->place();
-      holdings[static_cast<size_t>(group().rank())] = {has_all_ ? 1 : 0, place.parts, place.own, place.copies};
-    }
-    comm::Status status =
-        communicator().all_gather(holdings.data(), holdings.size() * sizeof(Holding) / sizeof(int64_t), DType::kI64);
-    if (!status) return status;
-    for (const Holding& holding : holdings) sources.parts = std::max(sources.parts, static_cast<int>(holding.parts));
-    sources.source.assign(static_cast<size_t>(sources.parts), -1);
-    for (int part = 0; part < sources.parts; ++part) {
-      for (size_t rank = holdings.size(); rank-- > 0;) {
-        const Holding& one = holdings[rank];
-        const Shard::Place place{sources.parts, static_cast<int>(one.own), static_cast<int>(one.copies)};
-        if (one.all > 0 || (one.parts > 0 && place.holds(part))) {
-          sources.source[static_cast<size_t>(part)] = static_cast<int>(rank);
-        }
-      }
-      TW_REQUIRE(sources.source[static_cast<size_t>(part)] >= 0, "part ", part + 1, " of ", sources.parts,
-                 " of the optimiser's state is lost: its worker and the ", copies_,
-                 " that kept copies ended at the same time. Go on from a checkpoint, or set more copies");
-    }
-    return {};
-  }
-
   size_t bucket_bytes_;
   int copies_;
   Trainee* trainee_ = nullptr;
   std::optional<GradientBuckets> buckets_;
   std::optional<Shard> shard_;
   std::vector<Piece> own_pieces_;
+  GradientExchange exchange_;
   std::optional<ExchangeThread> thread_;
   bool step_begun_ = false;
   std::optional<double> norm_squared_;

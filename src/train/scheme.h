@@ -104,6 +104,8 @@ class Scheme {
   virtual void regroup(Trainee& trainee, const std::string& failure) = 0;
   /// The run is over.
   virtual void finish(Trainee& trainee) = 0;
+  /// An error ends this worker's run: the trainee is not used any more.
+  virtual void abandon() = 0;
 };
 
 }  // namespace thalweg

@@ -126,6 +126,15 @@ void Trainer::Impl::start(const data::Dataset& train, const data::Dataset* valid
 }
 
 void Trainer::Impl::fit(const data::Dataset& train, const data::Dataset* validation) {
+  try {
+    run(train, validation);
+  } catch (...) {
+    if (options.scheme != nullptr) options.scheme->abandon();
+    throw;
+  }
+}
+
+void Trainer::Impl::run(const data::Dataset& train, const data::Dataset* validation) {
   start(train, validation);
   tell([&](Callback& callback) { callback.on_start(state); });
   while (!end(state.progress) && !run_batches(train, validation)) {
@@ -266,13 +275,12 @@ void Trainer::Impl::end_epoch(bool validated) {
 void Trainer::Impl::checkpoint() {
   if (last_checkpoint == state.progress.iteration) return;
   if (options.scheme != nullptr) options.scheme->before_checkpoint(*this);
-  if (leads()) write_snapshot();
-  last_checkpoint = state.progress.iteration;
+  std::optional<Checkpoint> taken;
+  if (leads()) taken = snapshot();
   if (options.scheme != nullptr) options.scheme->after_checkpoint(*this);
-}
-
-void Trainer::Impl::write_snapshot() {
-  const std::string path = write_checkpoint(options.checkpoints.directory, snapshot(), options.checkpoints.keep);
+  last_checkpoint = state.progress.iteration;
+  if (!taken) return;
+  const std::string path = write_checkpoint(options.checkpoints.directory, *taken, options.checkpoints.keep);
   tell([&](Callback& callback) { callback.on_checkpoint(state, path); });
 }
 

@@ -26,6 +26,7 @@ struct Trainer::Impl : Trainee {
   Impl(Model& trained, const Loss& loss, optim::Optimizer given, TrainOptions given_options, std::atomic<bool>& flag);
 
   void fit(const data::Dataset& train, const data::Dataset* validation);
+  void run(const data::Dataset& train, const data::Dataset* validation);
   void start(const data::Dataset& train, const data::Dataset* validation);
   /// One batch and what follows from it; true when the run ends.
   bool advance(data::Loader& loader, const data::Dataset* validation);
@@ -38,7 +39,6 @@ struct Trainer::Impl : Trainee {
   void validate(const data::Dataset& data);
   void end_epoch(bool validated);
   void checkpoint();
-  void write_snapshot();
   /// With those who are there, however often the group changes.
   void last_checkpoint_of_run();
   void finish();

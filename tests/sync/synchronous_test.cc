@@ -51,7 +51,7 @@ class SynchronousTraining : public ::testing::TestWithParam<Way> {
 
 INSTANTIATE_TEST_SUITE_P(All, SynchronousTraining,
                          ::testing::Values(Way{"allreduce"}, Way{"allreduce", comm::Path::kTcp}, Way{"sharded"},
-                                           Way{"sharded", comm::Path::kTcp}),
+                                           Way{"sharded", comm::Path::kTcp}, Way{"ssp"}, Way{"ssp", comm::Path::kTcp}),
                          [](const auto& test) {
                            return test.param.scheme + (test.param.path == comm::Path::kTcp ? "_tcp" : "_memory");
                          });

@@ -1,0 +1,45 @@
+// Copyright The Thalweg Authors. SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "sync/gradient_buckets.h"
+#include "thalweg/comm.h"
+#include "thalweg/sync.h"
+
+namespace thalweg::sync {
+
+/// A shorter form in which gradients travel and are added up.
+class Codec {
+ public:
+  virtual ~Codec() = default;
+  /// Null for Compression::kNone.
+  static std::unique_ptr<Codec> make(Compression compression);
+
+  /// What sums are made in, one element for each of the gradients.
+  virtual DType dtype() const = 0;
+  virtual void encode(std::span<const float> values, void* encoded) const = 0;
+  virtual void decode(const void* encoded, std::span<float> values) const = 0;
+};
+
+/// Adds up buckets of gradients over all workers. With a codec, what encoding loses of a gradient is kept and added to that
+/// of the next step, so that nothing is lost in the long run (error feedback).
+class GradientExchange {
+ public:
+  explicit GradientExchange(Compression compression) : codec_(Codec::make(compression)) {}
+
+  /// The buckets that follow are these. What was kept stays: buckets depend on the parameters alone.
+  void use(const GradientBuckets& buckets);
+  /// As the communicator's operations of these names.
+  comm::Status all_reduce(comm::Communicator& communicator, std::span<float> bucket);
+  comm::Status reduce_scatter(comm::Communicator& communicator, std::span<float> bucket);
+
+ private:
+  std::span<float> kept_of(std::span<float> bucket);
+  void encode(std::span<float> bucket);
+
+  std::unique_ptr<Codec> codec_;
+  const float* base_ = nullptr;
+  std::vector<float> kept_;
+  std::vector<std::byte> encoded_;
+};
+
+}  // namespace thalweg::sync
