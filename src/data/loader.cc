@@ -156,6 +156,12 @@ void Loader::Impl::read_task(Slot& slot, size_t task) {
   const Draw draw{sampler_.options().seed, slot.loaded.position.epoch};
   const auto read = [&](size_t first, size_t count) {
     try {
+      if (count == slot.indices.size()) {
+        if (std::optional<Batch> lent = dataset_.lend(indices)) {
+          slot.loaded.batch = std::move(*lent);
+          return true;
+        }
+      }
       dataset_.read(indices.subspan(first, count), draw, slot.loaded.batch, static_cast<int64_t>(begin + first));
       return true;
     } catch (...) {

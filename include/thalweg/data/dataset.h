@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <span>
 #include <vector>
 
@@ -36,6 +37,9 @@ class Dataset {
   /// have the dataset's types. Several threads call it at once, also for rows of one batch, so it must not change what
   /// another call reads. Throws Error naming the sample (file, row) that cannot be read.
   virtual void read(std::span<const int64_t> indices, const Draw& draw, const Batch& batch, int64_t row) const = 0;
+  /// The samples of these numbers, in this order, where they lie in memory: to be looked at, not to be changed. Nothing
+  /// if they do not lie so; then `read` is the way. From any thread.
+  virtual std::optional<Batch> lend(std::span<const int64_t> /*indices*/) const { return {}; }
   /// True if one sample is work enough for a task of its own, as an image is; else a loader reads a batch in one call.
   virtual bool is_costly() const { return false; }
 

@@ -30,7 +30,8 @@ struct LoaderOptions {
 };
 
 struct LoadedBatch {
-  /// Its memory is used again for a later batch once no copy of these tensors is left.
+  /// To be read only: it may be a part of what the dataset keeps (Dataset::lend). Otherwise its memory is used again
+  /// for a later batch once no copy of these tensors is left.
   Batch batch;
   /// Where this batch stands; `last_of_epoch` if the next one belongs to another epoch.
   SamplerPosition position;

@@ -67,6 +67,8 @@ class Table : public Dataset {
   std::vector<TensorType> input_types() const override;
   std::vector<TensorType> target_types() const override;
   void read(std::span<const int64_t> indices, const Draw& draw, const Batch& batch, int64_t row) const override;
+  /// Rows that follow each other in one row group.
+  std::optional<Batch> lend(std::span<const int64_t> indices) const override;
   /// CSV rows that were left out.
   int64_t skipped_rows() const;
 

@@ -2,12 +2,16 @@
 #include "data/arrow/block.h"
 
 #include <arrow/array.h>
+#include <arrow/buffer.h>
 #include <arrow/compute/cast.h>
-#include <xmmintrin.h>
+#include <sys/mman.h>
+#include <unistd.h>
 
 #include <algorithm>
 
+#include "base/limits.h"
 #include "data/arrow/arrow_types.h"
+#include "data/arrow/interleave.h"
 #include "data/arrow/result.h"
 
 namespace thalweg::data {
@@ -31,7 +35,7 @@ class Converter {
     std::vector<const T*> pointers;
     for (const std::string& name : spec.columns) values.push_back(column<T>(name));
     for (const Values& v : values) pointers.push_back(static_cast<const T*>(v.data));
-    interleave(pointers, columns_.num_rows(), tensor.data<T>());
+    interleave<T>(pointers, columns_.num_rows(), tensor.data<T>(), static_cast<int64_t>(pointers.size()));
   }
 
  private:
@@ -39,8 +43,6 @@ class Converter {
   Values column(const std::string& name) const;
   template <typename T>
   void fill_nulls(Values& values) const;
-  template <typename T>
-  static void interleave(const std::vector<const T*>& columns, int64_t rows, T* out);
 
   const arrow::RecordBatch& columns_;
   const TableOptions& options_;
@@ -82,51 +84,16 @@ void Converter::fill_nulls(Values& values) const {
   values.data = out;
 }
 
-/// Four rows of four columns of four bytes each, which four instructions transpose.
-template <typename T>
-void interleave_square(const T* const* columns, int64_t row, T* out, int64_t width) {
-  static_assert(sizeof(T) == sizeof(float));
-  const auto load = [&](size_t c) { return _mm_loadu_ps(reinterpret_cast<const float*>(columns[c] + row)); };
-  __m128 a = load(0);
-  __m128 b = load(1);
-  __m128 c = load(2);
-  __m128 d = load(3);
-  _MM_TRANSPOSE4_PS(a, b, c, d);
-  const auto store = [&](int64_t r, __m128 v) { _mm_storeu_ps(reinterpret_cast<float*>(out + (row + r) * width), v); };
-  store(0, a);
-  store(1, b);
-  store(2, c);
-  store(3, d);
-}
-
-/// Columns to rows, in squares that stay in the cache both ways.
-template <typename T>
-void Converter::interleave(const std::vector<const T*>& columns, int64_t rows, T* out) {
-  constexpr int64_t kRows = 64;
-  constexpr size_t kColumns = 64 / sizeof(T);
-  const auto width = static_cast<int64_t>(columns.size());
-  for (int64_t r0 = 0; r0 < rows; r0 += kRows) {
-    const int64_t r1 = std::min(rows, r0 + kRows);
-    for (size_t c0 = 0; c0 < columns.size(); c0 += kColumns) {
-      const size_t c1 = std::min(columns.size(), c0 + kColumns);
-      if constexpr (sizeof(T) == sizeof(float)) {
-        if ((c1 - c0) % 4 == 0 && (r1 - r0) % 4 == 0) {
-          for (size_t c = c0; c < c1; c += 4) {
-            T* out_column = out + static_cast<int64_t>(c);
-            for (int64_t r = r0; r < r1; r += 4) interleave_square(columns.data() + c, r, out_column, width);
-          }
-          continue;
-        }
-      }
-      for (int64_t r = r0; r < r1; ++r) {
-        T* row = out + r * width;
-        for (size_t c = c0; c < c1; ++c) row[c] = columns[c][r];
-      }
-    }
-  }
-}
-
 }  // namespace
+
+arrow::MemoryPool* decoding_pool() {
+  static arrow::MemoryPool* const kPool = [] {
+    arrow::MemoryPool* pool = arrow::default_memory_pool();
+    if (arrow::jemalloc_memory_pool(&pool).ok()) static_cast<void>(arrow::jemalloc_set_decay_ms(1000));
+    return pool;
+  }();
+  return kPool;
+}
 
 int64_t Block::bytes() const {
   int64_t sum = 0;
@@ -140,6 +107,22 @@ std::vector<TensorColumns> all_tensors(const TableOptions& options) {
   std::vector<TensorColumns> result = options.inputs;
   result.insert(result.end(), options.targets.begin(), options.targets.end());
   return result;
+}
+
+/// Fewer page faults for memory of many pages. Where the system does not do it, nothing is lost.
+void prefer_large_pages(const arrow::Buffer& memory) {
+  const auto page = static_cast<uintptr_t>(::sysconf(_SC_PAGESIZE));
+  const uintptr_t begin = (memory.address() + page - 1) / page * page;
+  const uintptr_t end = (memory.address() + static_cast<uintptr_t>(memory.size())) / page * page;
+  if (end > begin) ::madvise(reinterpret_cast<void*>(begin), end - begin, MADV_HUGEPAGE);
+}
+
+Tensor make_tensor(DType dtype, const Shape& shape, const std::string& where) {
+  const int64_t bytes = shape.num_elements() * static_cast<int64_t>(size_of(dtype));
+  require_memory(static_cast<size_t>(bytes));
+  const std::shared_ptr<arrow::Buffer> memory = value_of(arrow::AllocateBuffer(bytes, decoding_pool()), where);
+  prefer_large_pages(*memory);
+  return Tensor::borrow(dtype, shape, memory->mutable_data(), memory);
 }
 
 }  // namespace
@@ -161,7 +144,8 @@ Block BlockMaker::take(int64_t rows) {
   Block block;
   block.rows = rows;
   for (const TensorColumns& spec : tensors_) {
-    block.tensors.emplace_back(spec.dtype, Shape{rows, static_cast<int64_t>(spec.columns.size())});
+    const Shape shape{rows, static_cast<int64_t>(spec.columns.size())};
+    block.tensors.push_back(make_tensor(spec.dtype, shape, where_));
   }
   return block;
 }

@@ -1,6 +1,7 @@
 // Copyright The Thalweg Authors. SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <arrow/memory_pool.h>
 #include <arrow/record_batch.h>
 
 #include <memory>
@@ -11,6 +12,10 @@
 #include "thalweg/data/table.h"
 
 namespace thalweg::data {
+
+/// An allocator that keeps freed pages for a second: Arrow's own gives them back at once, and to get each row group's
+/// pages anew takes longer than to decode it.
+arrow::MemoryPool* decoding_pool();
 
 /// Rows in the form of a batch: a tensor for each entry of inputs and targets.
 struct Block {

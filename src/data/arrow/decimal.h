@@ -66,8 +66,8 @@ inline bool parse_decimal(const char* begin, const char* end, Decimal& number) {
   const __m128i raw = detail::load(end - kDecimalBytes);
   const __m128i inside = detail::load(detail::kLastBytes.data() + count);
   const __m128i points = _mm_and_si128(_mm_cmpeq_epi8(raw, _mm_set1_epi8('.')), inside);
-  number.point = static_cast<uint32_t>(
-      std::countr_zero(static_cast<uint32_t>(_mm_movemask_epi8(points)) | (1U << kDecimalBytes)));
+  number.point =
+      static_cast<uint32_t>(std::countr_zero(static_cast<uint32_t>(_mm_movemask_epi8(points)) | (1U << kDecimalBytes)));
   const __m128i digits = _mm_shuffle_epi8(_mm_and_si128(_mm_sub_epi8(raw, _mm_set1_epi8('0')), inside),
                                           detail::load(detail::kClosePlace[number.point].data()));
   number.digits = detail::join_digits(digits);
@@ -87,8 +87,8 @@ inline double to_double(const Decimal& number) {
 /// For numbers that parse_decimal does not take, or of too many digits.
 bool parse_any_double(const char* begin, const char* end, double& value);
 
-/// Any finite number, correctly rounded; false if it is none. Words such as "nan" are not taken: they may stand for what
-/// is missing.
+/// Any finite number, correctly rounded; false if it is none. Words such as "nan" are not taken: they may stand for
+/// what is missing.
 inline bool parse_double(const char* begin, const char* end, double& value) {
   Decimal number;
   if (!parse_decimal(begin, end, number) || number.digits >= (uint64_t{1} << 53U)) {

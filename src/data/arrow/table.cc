@@ -4,7 +4,6 @@
 #include <arrow/compute/expression.h>
 #include <arrow/config.h>
 #include <arrow/dataset/scanner.h>
-#include <arrow/memory_pool.h>
 #include <arrow/table.h>
 
 #include <algorithm>
@@ -16,6 +15,7 @@
 #include "data/arrow/block_store.h"
 #include "data/arrow/files.h"
 #include "data/arrow/numeric_csv.h"
+#include "data/arrow/numeric_parquet.h"
 #include "data/arrow/result.h"
 #include "data/rows.h"
 
@@ -37,17 +37,6 @@ cp::Expression expression_of(const Condition& condition) {
     case Condition::Kind::kGreaterEqual: return cp::greater_equal(column, value);
   }
   return cp::literal(true);
-}
-
-/// An allocator that keeps freed pages for a second: Arrow's own gives them back at once, and to get each row group's
-/// pages anew takes longer than to decode it.
-arrow::MemoryPool* decoding_pool() {
-  static arrow::MemoryPool* const kPool = [] {
-    arrow::MemoryPool* pool = arrow::default_memory_pool();
-    if (arrow::jemalloc_memory_pool(&pool).ok()) static_cast<void>(arrow::jemalloc_set_decay_ms(1000));
-    return pool;
-  }();
-  return kPool;
 }
 
 void check_options(const std::string& uri, const TableOptions& options, const std::vector<TensorColumns>& tensors) {
@@ -102,6 +91,7 @@ class Table::Impl {
     const FoundFiles found = find_files(uri, options);
     if (read_plain_csv(found)) return;
     files_ = open_files(found, options);
+    local_ = found.are_local();
     check_columns(files_, options_, maker_->tensors());
     if (files_.format == TableFormat::kParquet && options_.filter.empty()) {
       read_as_needed();
@@ -114,6 +104,7 @@ class Table::Impl {
   const TableOptions& options() const { return options_; }
   int64_t skipped_rows() const { return files_.skipped_rows != nullptr ? files_.skipped_rows->load() : 0; }
   void read(std::span<const int64_t> indices, const Batch& batch, int64_t row) const;
+  std::optional<Batch> lend(std::span<const int64_t> indices) const;
 
  private:
   std::shared_ptr<ds::Scanner> scanner(ds::ScannerBuilder& builder, bool threads) const;
@@ -122,11 +113,16 @@ class Table::Impl {
   void read_all();
   BlockPtr load(const RowGroup& group, int64_t first_row) const;
   BlockPtr block(size_t number) const { return store_ != nullptr ? store_->get(number) : blocks_[number]; }
+  size_t block_of(int64_t row) const {
+    return static_cast<size_t>(std::upper_bound(ends_.begin(), ends_.end(), row) - ends_.begin());
+  }
+  int64_t begin_of(size_t number) const { return number == 0 ? 0 : ends_[number - 1]; }
   void add_end(int64_t rows) { ends_.push_back(size() + rows); }
 
   const TableOptions options_;
   const int threads_;
   const std::shared_ptr<BlockMaker> maker_;
+  bool local_ = false;
   TableFiles files_;           ///< not opened if read_plain_csv could do without
   std::vector<int64_t> ends_;  ///< the row past the last of each block
   std::vector<RowGroup> groups_;
@@ -156,6 +152,9 @@ void Table::Impl::read_as_needed() {
 }
 
 BlockPtr Table::Impl::load(const RowGroup& group, int64_t first_row) const {
+  if (local_) {
+    if (BlockPtr block = read_numeric_row_group(group, *maker_)) return block;
+  }
   ds::ScannerBuilder builder(files_.dataset->schema(), group.fragment, std::make_shared<ds::ScanOptions>());
   const auto table = value_of(scanner(builder, false)->ToTable(), files_.uri);
   TW_REQUIRE(table->num_rows() == group.rows, files_.uri, ": a row group promises ", group.rows, " rows, but holds ",
@@ -203,9 +202,9 @@ void Table::Impl::read(std::span<const int64_t> indices, const Batch& batch, int
   for (size_t i = 0; i < indices.size();) {
     const int64_t index = indices[i];
     TW_REQUIRE(index >= 0 && index < size(), maker_->where(), ": ", size(), " rows, none has the number ", index);
-    const auto number = static_cast<size_t>(std::upper_bound(ends_.begin(), ends_.end(), index) - ends_.begin());
+    const size_t number = block_of(index);
     const BlockPtr current = block(number);
-    const int64_t begin = number == 0 ? 0 : ends_[number - 1], end = ends_[number];
+    const int64_t begin = begin_of(number), end = ends_[number];
     for (; i < indices.size() && indices[i] >= begin && indices[i] < end;) {
       // Rows that follow each other in the block as well as in the batch move together.
       const size_t first = i++;
@@ -216,6 +215,27 @@ void Table::Impl::read(std::span<const int64_t> indices, const Batch& batch, int
   }
 }
 
+std::optional<Batch> Table::Impl::lend(std::span<const int64_t> indices) const {
+  const bool inside = !indices.empty() && indices.front() >= 0 && indices.back() < size();
+  const auto gap = [](int64_t a, int64_t b) { return b != a + 1; };
+  if (!inside || std::adjacent_find(indices.begin(), indices.end(), gap) != indices.end()) return {};
+  const size_t number = block_of(indices.front());
+  if (indices.back() >= ends_[number]) return {};
+  const BlockPtr current = block(number);
+  Batch batch;
+  for (size_t i = 0; i < current->tensors.size(); ++i) {
+    const Tensor& tensor = current->tensors[i];
+    char* first = row_of(tensor, indices.front() - begin_of(number));
+    // Kernels are quickest on memory that is aligned as that of tensors is.
+    if (reinterpret_cast<uintptr_t>(first) % 64 != 0) return {};
+    Shape shape{static_cast<int64_t>(indices.size())};
+    if (!maker_->tensors()[i].flat) shape = Shape{shape[0], tensor.shape()[1]};
+    auto& list = i < options_.inputs.size() ? batch.inputs : batch.targets;
+    list.push_back(Tensor::borrow(tensor.dtype(), shape, first, std::const_pointer_cast<Block>(current)));
+  }
+  return batch;
+}
+
 Table::Table(const std::string& uri, const TableOptions& options) : impl_(std::make_unique<Impl>(uri, options)) {}
 Table::~Table() = default;
 int64_t Table::size() const { return impl_->size(); }
@@ -224,6 +244,7 @@ std::vector<TensorType> Table::target_types() const { return types_of(impl_->opt
 void Table::read(std::span<const int64_t> indices, const Draw& /*draw*/, const Batch& batch, int64_t row) const {
   impl_->read(indices, batch, row);
 }
+std::optional<Batch> Table::lend(std::span<const int64_t> indices) const { return impl_->lend(indices); }
 int64_t Table::skipped_rows() const { return impl_->skipped_rows(); }
 
 TableSchema inspect_table(const std::string& uri, TableFormat format) {

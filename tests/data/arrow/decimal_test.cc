@@ -53,8 +53,29 @@ TEST(Decimal, SignsAndPoints) {
 
 TEST(Decimal, WhatIsNoNumberIsNotTaken) {
   double value = 0;
-  for (const char* text : {"", "-", "+", ".", "-.", "1.2.3", "1-2", "--1", "+-1", "1 ", " 1", "1e", "e5", "nan", "inf",
-                           "0x10", "1,5", "/", ":", "12a", "1e999", "\xFF", "1234567890123456789x"}) {
+  for (const char* text : {"",
+                           "-",
+                           "+",
+                           ".",
+                           "-.",
+                           "1.2.3",
+                           "1-2",
+                           "--1",
+                           "+-1",
+                           "1 ",
+                           " 1",
+                           "1e",
+                           "e5",
+                           "nan",
+                           "inf",
+                           "0x10",
+                           "1,5",
+                           "/",
+                           ":",
+                           "12a",
+                           "1e999",
+                           "\xFF",
+                           "1234567890123456789x"}) {
     EXPECT_FALSE(is_double(text, value)) << text;
   }
 }
@@ -67,7 +88,8 @@ TEST(Decimal, WholeNumbers) {
   int64_t value = 0;
   EXPECT_TRUE(whole("-9007199254740993", value) && value == -9007199254740993);
   EXPECT_TRUE(whole("+12", value) && value == 12);
-  for (const char* text : {"1.0", "1.", "", "-", "+", "+-1", "12345678901234567"}) EXPECT_FALSE(whole(text, value)) << text;
+  for (const char* text : {"1.0", "1.", "", "-", "+", "+-1", "12345678901234567"})
+    EXPECT_FALSE(whole(text, value)) << text;
 }
 
 }  // namespace

@@ -2,6 +2,7 @@
 #include "thalweg/data/table.h"
 
 #include <arrow/api.h>
+#include <arrow/compute/cast.h>
 #include <arrow/io/file.h>
 #include <arrow/ipc/writer.h>
 #include <gtest/gtest.h>
@@ -75,6 +76,74 @@ TEST_F(TableTest, ParquetRowGroupsBecomeRows) {
   const std::vector<float> expected = {-999, 999, 499.5, 0, 0, 0, -64, 64, 32, -63, 63, 31.5, -500, 500, 250};
   EXPECT_TRUE(std::equal(expected.begin(), expected.end(), batch.inputs[0].data<float>()));
   EXPECT_EQ(batch.targets[0].data<int64_t>()[3], 63);
+}
+
+/// Columns c0, c1, ... of alternating types; row r of column c holds 1000 c + r.
+std::shared_ptr<arrow::Table> wide_table(int columns, int64_t rows) {
+  arrow::FieldVector fields;
+  arrow::ArrayVector arrays;
+  for (int c = 0; c < columns; ++c) {
+    const std::shared_ptr<arrow::DataType> types[] = {arrow::float32(), arrow::float64(), arrow::int32(),
+                                                      arrow::int64()};
+    arrow::Int64Builder values;
+    for (int64_t r = 0; r < rows; ++r) EXPECT_TRUE(values.Append(1000 * c + r % 1000).ok());
+    fields.push_back(arrow::field("c" + std::to_string(c), types[c % 4], c % 3 != 0));
+    arrays.push_back(arrow::compute::Cast(**values.Finish(), types[c % 4]).ValueOrDie());
+  }
+  return arrow::Table::Make(arrow::schema(fields), arrays);
+}
+
+TEST_F(TableTest, ColumnsOfAllTypesAndEncodingsBecomeRows) {
+  constexpr int kColumns = 75;
+  constexpr int64_t kRows = 3001;
+  const auto table = wide_table(kColumns, kRows);
+  TableOptions options;
+  options.inputs.resize(1);
+  for (int c = 0; c < kColumns; ++c) options.inputs[0].columns.push_back("c" + std::to_string(c));
+  options.targets = {{{"c2"}, DType::kI64, true}, {{"c3", "c2"}, DType::kI32}};
+  for (const bool dictionary : {true, false}) {
+    // Without statistics nobody knows that there are no nulls, and Arrow's scanner reads it.
+    for (const bool statistics : {true, false}) {
+      parquet::WriterProperties::Builder properties;
+      properties.data_pagesize(2000);
+      properties.write_batch_size(100);
+      if (!dictionary) properties.disable_dictionary();
+      if (!statistics) properties.disable_statistics();
+      const auto file = *arrow::io::FileOutputStream::Open(directory_ / "t.parquet");
+      ASSERT_TRUE(
+          parquet::arrow::WriteTable(*table, arrow::default_memory_pool(), file, 2000, properties.build()).ok());
+      ASSERT_TRUE(file->Close().ok());
+      const Table rows(directory_ / "t.parquet", options);
+      std::vector<int64_t> all(static_cast<size_t>(rows.size()));
+      std::iota(all.begin(), all.end(), int64_t{0});
+      const Batch batch = rows.fetch(all);
+      ASSERT_EQ(batch.size(), kRows);
+      for (int64_t r = 0; r < kRows; ++r) {
+        for (int64_t c = 0; c < kColumns; ++c) {
+          ASSERT_EQ(batch.inputs[0].data<float>()[r * kColumns + c], static_cast<float>(1000 * c + r % 1000));
+        }
+        ASSERT_EQ(batch.targets[0].data<int64_t>()[r], 2000 + r % 1000);
+        ASSERT_EQ(batch.targets[1].data<int32_t>()[2 * r], 3000 + r % 1000);
+      }
+    }
+  }
+}
+
+TEST_F(TableTest, LendsRowsThatLieTogether) {
+  write_parquet(*numbers(0, 100), directory_ / "t.parquet", 64);
+  TableOptions options = floats({"a", "c"});
+  options.targets = {{{"a"}, DType::kI64, true}};
+  auto table = std::make_unique<Table>(directory_ / "t.parquet", options);
+  std::optional<Batch> lent = table->lend(std::vector<int64_t>{16, 17, 18});
+  ASSERT_TRUE(lent.has_value());
+  EXPECT_EQ(lent->targets[0].type(), (TensorType{DType::kI64, {3}}));
+  EXPECT_FALSE(table->lend(std::vector<int64_t>{63, 64})) << "of two row groups";
+  EXPECT_FALSE(table->lend(std::vector<int64_t>{16, 18})) << "with a gap";
+  EXPECT_FALSE(table->lend(std::vector<int64_t>{1, 2})) << "not aligned";
+  EXPECT_FALSE(table->lend(std::vector<int64_t>{99, 100})) << "past the end";
+  table.reset();
+  EXPECT_EQ(lent->inputs[0].data<float>()[2], 17.0F) << "what is lent stays";
+  EXPECT_EQ(lent->targets[0].data<int64_t>()[2], 18);
 }
 
 TEST_F(TableTest, KeepsNoMoreThanTheBudgetAndStillReadsAll) {
