@@ -16,7 +16,7 @@ export CCACHE_BASEDIR ?= $(CURDIR)
 export CCACHE_NOHASHDIR ?= 1
 
 .DEFAULT_GOAL := help
-.PHONY: help setup build test test-asan test-tsan test-long lint tidy format bench demo onnx-suite onnx-models fuzz wheel install clean
+.PHONY: help setup build test test-asan test-tsan test-long test-torch lint tidy format bench demo onnx-suite onnx-models fuzz wheel install clean
 
 help: ## list the targets
 	@sed -n 's/^\([a-z-]*\):[^#]*## \(.*\)/  make \1\t\2/p' $(MAKEFILE_LIST) | expand -t 22
@@ -73,6 +73,11 @@ onnx-models: build-release ## whole models from PyTorch, and to ONNX Runtime; ON
 	@scripts/setup-bench
 	@OMP_WAIT_POLICY=passive "$(THALWEG_DEPS)/bench-venv/bin/python" tests/onnx_models/run.py \
 	  --library $(CURDIR)/build/release/lib/libthalweg.so --writer $(CURDIR)/build/release/bin/write_models $(ONNX_CASES)
+
+test-torch: build-release ## modules of PyTorch as models: answers, weights, errors; TORCH_TESTS="-k lstm" runs some
+	@scripts/setup-bench
+	@OMP_WAIT_POLICY=passive PYTHONPATH=$(CURDIR)/build/release/python PYTHONDONTWRITEBYTECODE=1 \
+	  "$(THALWEG_DEPS)/bench-venv/bin/python" -m pytest -q -p no:cacheprovider tests/torch $(TORCH_TESTS)
 
 fuzz: ## fuzz the file readers, FUZZ_SECONDS each
 	@scripts/setup

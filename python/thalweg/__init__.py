@@ -26,3 +26,16 @@ __all__ = [
     "trace",
     "zoo",
 ]
+
+
+def __getattr__(name):
+    # PyTorch is optional, and slow to import.
+    if name not in ("accelerate", "from_torch", "load_into_torch"):
+        raise AttributeError(f"module 'thalweg' has no attribute '{name}'")
+    try:
+        from thalweg import _torch
+    except ModuleNotFoundError as error:
+        if error.name != "torch":
+            raise
+        raise ModuleNotFoundError(f"thalweg.{name} needs PyTorch: pip install torch", name="torch") from None
+    return getattr(_torch, name)

@@ -1,0 +1,253 @@
+"""Builds a Thalweg graph from a program that torch.export made."""
+
+import operator
+
+import torch
+from torch.export.graph_signature import InputKind, OutputKind
+
+import thalweg._torch.arithmetic  # noqa: F401 (these register conversions)
+import thalweg._torch.layers  # noqa: F401
+import thalweg._torch.recurrent  # noqa: F401
+import thalweg._torch.reductions  # noqa: F401
+import thalweg._torch.shapes  # noqa: F401
+from thalweg import ops
+from thalweg._core import Error, Graph, Model, Value
+from thalweg._torch.export import decompose, export_module
+from thalweg._torch.free import Filled, FreeSize, size_from
+from thalweg._torch.registry import CONVERSIONS
+
+# What an operator is expressed by may have to be expressed by something simpler in turn.
+_DECOMPOSITIONS = 3
+_FOLLOWED = {operator.getitem: lambda converter, sequence, index: sequence[index]}
+
+
+def name_of_dtype(dtype):
+    """As numpy names it."""
+    return str(dtype).removeprefix("torch.")
+
+
+def _conversion(target):
+    return _FOLLOWED.get(target) or CONVERSIONS.get(str(target))
+
+
+def _gives_size(node):
+    value = node.meta.get("val")
+    return isinstance(value, (torch.SymInt, int)) and not isinstance(value, bool)
+
+
+def _place_of(node):
+    """The module that called an operator, for people."""
+    stack = node.meta.get("nn_module_stack")
+    path = list(stack.values())[-1][0] if stack else ""
+    return path or "the module itself"
+
+
+class Converter:
+    """Walks over the nodes of an exported program; conversions call its methods."""
+
+    def __init__(self, program, name):
+        self.program = program
+        self.graph = Graph(name)
+        self.node = None
+        self._results = {}
+        self._batch = None
+        signature = program.graph_signature
+        self._mutated = {spec.target for spec in signature.output_specs if spec.kind == OutputKind.BUFFER_MUTATION}
+
+    def convert(self):
+        specs = {spec.arg.name: spec for spec in self.program.graph_signature.input_specs}
+        for node in self.program.graph.nodes:
+            self.node = node
+            if node.op == "placeholder":
+                self._results[node] = self._placeholder(specs[node.name])
+            elif node.op == "call_function":
+                self._results[node] = self._call(node)
+            elif node.op == "output":
+                self._finish(node.args[0])
+        return self.graph
+
+    # What conversions ask for.
+
+    def value(self, given, dtype=None):
+        """A value of the graph for a value, a constant tensor or a filled one; cast to `dtype` if that differs."""
+        if isinstance(given, Filled):
+            given = self.fill(given)
+        elif isinstance(given, torch.Tensor):
+            given = self.graph.constant((given if dtype is None else given.to(dtype)).detach().contiguous())
+        elif not isinstance(given, Value):
+            given = self.graph.constant(torch.tensor(given, dtype=dtype or self.dtype()))
+        wanted = None if dtype is None else name_of_dtype(dtype)
+        return given if wanted is None or given.dtype == wanted else ops.cast(given, wanted)
+
+    def dtype(self):
+        """Of the (first) result of the present operator."""
+        result = self.node.meta["val"]
+        return (result[0] if isinstance(result, (tuple, list)) else result).dtype
+
+    def shape(self):
+        """Of the result of the present operator, with FreeSize for free dimensions."""
+        return [size_from(size) for size in self.node.meta["val"].shape]
+
+    def shape_of_argument(self, index):
+        """The same of an argument."""
+        return [size_from(size) for size in self.node.args[index].meta["val"].shape]
+
+    def fill(self, filled):
+        """A filled tensor as a value: a number, expanded along the batch of an input."""
+        free = [size for size in filled.shape if isinstance(size, FreeSize)]
+        if len(free) != 1 or self._batch is None:
+            self.fail(f"makes a tensor of shape {filled.shape}: only the batch may be free")
+        others = list(range(1, self._batch.ndim))
+        batch = ops.slice(self._batch, [0] * len(others), [1] * len(others), others) if others else self._batch
+        like = ops.reshape(batch, [-1 if isinstance(size, FreeSize) else 1 for size in filled.shape])
+        number = self.graph.constant(torch.tensor(filled.number, dtype=filled.dtype))
+        (value,) = self.graph.add("expand_like", [number, like])
+        return ops.expand(value, [-1 if isinstance(size, FreeSize) else size for size in filled.shape])
+
+    def fail(self, reason):
+        raise Error(f"{self.node.target} in {_place_of(self.node)} {reason}")
+
+    # The walk.
+
+    def _placeholder(self, spec):
+        if spec.kind == InputKind.USER_INPUT:
+            given = self.node.meta.get("val")
+            return self._input(spec.arg.name) if isinstance(given, torch.Tensor) else given
+        if spec.kind == InputKind.PARAMETER:
+            parameter = self.program.state_dict[spec.target]
+            return self.graph.parameter(spec.target, parameter.detach().contiguous(), parameter.requires_grad)
+        if spec.kind == InputKind.BUFFER and spec.target in self._mutated and not self._counts_batches(spec.target):
+            return self.graph.state(spec.target, self.program.state_dict[spec.target].detach().contiguous())
+        held = self.program.state_dict if spec.target in self.program.state_dict else self.program.constants
+        return held[spec.target].detach()
+
+    @staticmethod
+    def _counts_batches(name):
+        """What batch normalisation counts without using it."""
+        return name.endswith("num_batches_tracked")
+
+    def _input(self, name):
+        example = self.node.meta["val"]
+        sizes = [size_from(size) for size in example.shape]
+        shape = [None if isinstance(size, FreeSize) else size for size in sizes]
+        value = self.graph.input(name, shape, name_of_dtype(example.dtype))
+        if self._batch is None and shape and shape[0] is None:
+            self._batch = value
+        return value
+
+    def _call(self, node):
+        if _gives_size(node):
+            return size_from(node.meta["val"])
+        arguments = torch.fx.map_arg(node.args, self._resolve)
+        named = torch.fx.map_arg(node.kwargs, self._resolve)
+        if self._is_constant(arguments) and self._is_constant(named):
+            return node.target(*arguments, **named)
+        return _conversion(node.target)(self, *arguments, **named)
+
+    def _resolve(self, node):
+        return self._results[node]
+
+    def _is_constant(self, arguments):
+        """True if nothing in it depends on inputs, parameters or the batch: PyTorch itself can compute it."""
+        items = arguments.values() if isinstance(arguments, dict) else arguments
+        for item in items:
+            if isinstance(item, (Value, Filled, FreeSize)):
+                return False
+            if isinstance(item, (list, tuple, dict)) and not self._is_constant(item):
+                return False
+        return True
+
+    def _finish(self, results):
+        outputs = []
+        for spec, result in zip(self.program.graph_signature.output_specs, results):
+            if spec.kind == OutputKind.BUFFER_MUTATION:
+                state = self.graph.find(spec.target)
+                if state is not None:
+                    self.graph.assign(state, self.value(self._results[result]))
+            elif spec.kind == OutputKind.USER_OUTPUT:
+                outputs.append(self.value(self._results[result]))
+        for number, value in enumerate(outputs):
+            self.graph.mark_output(value, "output" if len(outputs) == 1 else f"output{number}")
+
+
+def _unsupported(program):
+    """Operators that nobody converts, with the nodes that call them."""
+    found = {}
+    for node in program.graph.nodes:
+        if node.op == "call_function" and not _gives_size(node) and _conversion(node.target) is None:
+            found.setdefault(node.target, []).append(node)
+    return found
+
+
+def _constant_nodes(program):
+    """Nodes that PyTorch will compute itself, whatever they are."""
+    kinds = {spec.arg.name: spec.kind for spec in program.graph_signature.input_specs}
+    constant = set()
+    for node in program.graph.nodes:
+        if node.op == "placeholder":
+            if kinds[node.name] in (InputKind.BUFFER, InputKind.CONSTANT_TENSOR):
+                constant.add(node)
+        elif node.op == "call_function" and not isinstance(node.meta.get("val"), torch.SymInt):
+            if all(source in constant for source in node.all_input_nodes):
+                constant.add(node)
+    return constant
+
+
+def _require_supported(program):
+    constant = _constant_nodes(program)
+    lines = []
+    for target, nodes in _unsupported(program).items():
+        places = sorted({_place_of(node) for node in nodes if node not in constant})
+        if places:
+            more = f" and {len(places) - 3} more" if len(places) > 3 else ""
+            lines.append(f"  {target} in {', '.join(places[:3])}{more}")
+    if lines:
+        raise Error("these operators of the module cannot be converted:\n" + "\n".join(lines))
+
+
+def convert_module(module, args, kwargs, *, free_batch, training):
+    """The graph of a module and the program that it was made of."""
+    program = export_module(module, args, kwargs, free_batch, training)
+    for _ in range(_DECOMPOSITIONS):
+        unsupported = list(_unsupported(program))
+        simpler = decompose(program, unsupported) if unsupported else None
+        if simpler is None:
+            break
+        program = simpler
+    _require_supported(program)
+    return Converter(program, type(module).__name__).convert(), program
+
+
+def from_torch(module, example_inputs, *, free_batch=True, training=True, **options):
+    """A model that computes what a PyTorch module does, for inference and for training.
+
+    ``example_inputs`` is a tensor or a tuple of what the module's forward takes. The first dimension of each tensor stays
+    free unless ``free_batch`` is off; all other sizes are those of the examples. Batch normalisation, dropout and the like
+    are taken over in training form even if the module is in inference mode (parts of a module in training mode that were
+    put into inference mode by themselves stay there); with ``training`` off the model is what the module computes at
+    inference and cannot learn statistics. Weights are copied and keep their names: ``load_into_torch`` brings them back.
+    ``options`` are those of thalweg.Model. One error lists all operators that cannot be converted.
+
+    >>> import torch, thalweg
+    >>> module = torch.nn.Sequential(torch.nn.Linear(4, 8), torch.nn.ReLU(), torch.nn.Linear(8, 3))
+    >>> model = thalweg.from_torch(module, torch.zeros(1, 4))
+    >>> model.weight_names()
+    ['0.weight', '0.bias', '2.weight', '2.bias']
+    """
+    examples = example_inputs if isinstance(example_inputs, (tuple, list)) else (example_inputs,)
+    graph, _ = convert_module(module, examples, {}, free_batch=free_batch, training=training)
+    return Model(graph, **options)
+
+
+def load_into_torch(model, module):
+    """Copies the weights of a model that came from ``module``, trained or not, back into it. Returns the module."""
+    weights = {name: torch.from_numpy(value) for name, value in model.state_dict().items()}
+    missing, unexpected = module.load_state_dict(weights, strict=False)
+    if unexpected:
+        raise Error(f"the module has no weights named {', '.join(unexpected)}: the model came from another one")
+    lacking = [name for name, _ in module.named_parameters() if name in missing and name not in weights]
+    tied = {parameter.data_ptr() for name, parameter in module.named_parameters() if name in weights}
+    lacking = [name for name in lacking if module.get_parameter(name).data_ptr() not in tied]
+    if lacking:
+        raise Error(f"the model has no weights named {', '.join(lacking)}: it came from another module")
+    return module

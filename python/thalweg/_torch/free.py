@@ -1,0 +1,53 @@
+"""Sizes that are known only when a model runs, and tensors of such sizes."""
+
+import torch
+
+
+class FreeSize:
+    """A size that depends on the batch. Two of the same expression are equal in every run."""
+
+    def __init__(self, expression):
+        self.expression = str(expression)
+
+    def __eq__(self, other):
+        return isinstance(other, FreeSize) and self.expression == other.expression
+
+    def __hash__(self):
+        return hash(self.expression)
+
+    def __repr__(self):
+        return self.expression
+
+
+def size_from(value):
+    """An int, or a FreeSize for a torch.SymInt that is no fixed number."""
+    if isinstance(value, torch.SymInt):
+        expression = value.node.expr
+        return int(expression) if expression.is_number else FreeSize(expression)
+    return value
+
+
+class Filled:
+    """A tensor of one number whose shape holds free sizes."""
+
+    def __init__(self, shape, number, dtype):
+        self.shape = list(shape)
+        self.number = number
+        self.dtype = dtype
+
+
+def reshape_target(shape, target):
+    """What ops.reshape takes for a target that may hold one -1 and free sizes; None if it cannot say that.
+
+    `shape` is that of the value, with FreeSize for free dimensions.
+    """
+    result = []
+    for position, size in enumerate(target):
+        if isinstance(size, FreeSize):
+            same_place = position < len(shape) and shape[position] == size
+            result.append(0 if same_place else -1)
+        else:
+            result.append(size)
+    if result.count(-1) > 1:
+        return None
+    return result

@@ -1,0 +1,185 @@
+"""Operators that move elements."""
+
+import torch
+
+from thalweg import ops
+from thalweg._core import Value
+from thalweg._torch.free import Filled, FreeSize, reshape_target
+from thalweg._torch.registry import converts
+
+_END = 2**63 - 1
+
+
+@converts("view.default", "reshape.default", "_unsafe_view.default")
+def reshape(converter, x, size):
+    return _to_shape(converter, x, [given for given in size])
+
+
+@converts("flatten.using_ints", "unflatten.int", "squeeze.default", "squeeze.dim", "squeeze.dims", "unsqueeze.default")
+def regroup(converter, x, *_):
+    return _to_shape(converter, x, converter.shape())
+
+
+def _to_shape(converter, x, size):
+    if isinstance(x, Filled):
+        return Filled(converter.shape(), x.number, x.dtype)
+    target = reshape_target(converter.shape_of_argument(0), size)
+    if target is None:
+        converter.fail(f"makes {size} of {converter.shape_of_argument(0)}: too many sizes are free")
+    return ops.reshape(converter.value(x), target)
+
+
+@converts("permute.default")
+def permute(converter, x, dims):
+    x = converter.value(x)
+    return ops.transpose(x, [dim % x.ndim for dim in dims])
+
+
+@converts("transpose.int", "swapaxes.default", "swapdims.default")
+def transpose(converter, x, dim0, dim1):
+    return converter.value(x).transpose(dim0, dim1)
+
+
+@converts("t.default", "numpy_T.default")
+def reverse(converter, x):
+    return ops.transpose(converter.value(x))
+
+
+@converts("expand.default", "expand_as.default", "broadcast_to.default")
+def expand(converter, x, *_, **__):
+    target = converter.shape()
+    if isinstance(x, Filled):
+        return Filled(target, x.number, x.dtype)
+    x = converter.value(x)
+    lead = len(target) - x.ndim
+    grows = [
+        isinstance(size, FreeSize) and (place < lead or x.shape[place - lead] is not None)
+        for place, size in enumerate(target)
+    ]
+    if any(grows):
+        # Along the batch nothing but another tensor says how far.
+        ones = [size if grow else 1 for size, grow in zip(target, grows)]
+        x = ops.mul(x, converter.value(Filled(ones, 1, converter.dtype())))
+        lead = len(target) - x.ndim
+    return ops.expand(x, [-1 if isinstance(size, FreeSize) else size for size in target])
+
+
+@converts("repeat.default")
+def repeat(converter, x, repeats):
+    x = converter.value(x)
+    if any(isinstance(count, FreeSize) for count in repeats):
+        if any(count != 1 and not isinstance(count, FreeSize) for count in repeats):
+            converter.fail(f"repeats {repeats}: the batch must be all that is repeated")
+        return expand(converter, x)
+    if len(repeats) > x.ndim:
+        x = ops.unsqueeze(x, list(range(len(repeats) - x.ndim)))
+    return ops.tile(x, list(repeats))
+
+
+@converts("cat.default", "concat.default")
+def cat(converter, parts, dim=0):
+    dtype = converter.dtype()
+    return ops.concat([converter.value(part, dtype) for part in parts], dim)
+
+
+@converts("stack.default")
+def stack(converter, parts, dim=0):
+    rank = len(converter.shape())
+    dtype = converter.dtype()
+    return ops.concat([ops.unsqueeze(converter.value(part, dtype), [dim % rank]) for part in parts], dim)
+
+
+def _cut(converter, x, dim):
+    """Cuts along a dimension into what the operator gives."""
+    x = converter.value(x)
+    sizes = [part.shape[dim] for part in converter.node.meta["val"]]
+    return ops.split(x, [int(size) for size in sizes], dim)
+
+
+@converts("split.Tensor", "split.sizes", "split_with_sizes.default", "chunk.default", "tensor_split.sections")
+def split(converter, x, _, dim=0):
+    return _cut(converter, x, dim)
+
+
+@converts("unbind.int")
+def unbind(converter, x, dim=0):
+    x = converter.value(x)
+    return [ops.squeeze(part, [dim]) for part in ops.split(x, [1] * x.shape[dim], dim)]
+
+
+@converts("select.int")
+def select(converter, x, dim, index):
+    x = converter.value(x)
+    return ops.squeeze(ops.slice(x, [index], [_END if index == -1 else index + 1], [dim]), [dim])
+
+
+@converts("slice.Tensor")
+def slice_(converter, x, dim=0, start=None, end=None, step=1):
+    # A bound at the size of a free dimension is its end.
+    last = _END if end is None or isinstance(end, FreeSize) else end
+    if isinstance(start, FreeSize):
+        converter.fail("begins at a free size")
+    if (start or 0) == 0 and last >= _END and step == 1:
+        return x
+    return ops.slice(converter.value(x), [start or 0], [last], [dim], [step])
+
+
+@converts("narrow.default")
+def narrow(converter, x, dim, start, length):
+    return ops.slice(converter.value(x), [start], [start + length], [dim])
+
+
+@converts("flip.default")
+def flip(converter, x, dims):
+    x = converter.value(x)
+    return ops.slice(x, [-1] * len(dims), [-_END] * len(dims), list(dims), [-1] * len(dims))
+
+
+@converts("roll.default")
+def roll(converter, x, shifts, dims):
+    x = converter.value(x)
+    for shift, dim in zip(shifts, dims):
+        size = x.shape[dim]
+        if size is None:
+            converter.fail("rolls along a free dimension")
+        first = size - shift % size
+        if first != size:
+            x = ops.concat([ops.slice(x, [first], [size], [dim]), ops.slice(x, [0], [first], [dim])], dim)
+    return x
+
+
+@converts("pad.default", "constant_pad_nd.default")
+def pad(converter, x, pad, mode="constant", value=None):
+    x = converter.value(x)
+    begins, ends = [0] * x.ndim, [0] * x.ndim
+    for pair in range(len(pad) // 2):
+        begins[x.ndim - 1 - pair], ends[x.ndim - 1 - pair] = pad[2 * pair], pad[2 * pair + 1]
+    if not any(begins + ends):
+        return x
+    modes = {"constant": "constant", "reflect": "reflect", "replicate": "edge"}
+    if mode not in modes:
+        converter.fail(f"pads in mode {mode}")
+    if mode == "constant" and isinstance(value, (Value, torch.Tensor)):
+        converter.fail("pads with a tensor")
+    return ops.pad(x, begins + ends, modes[mode], float(value or 0))
+
+
+@converts("index.Tensor")
+def index(converter, x, indices):
+    given = [(dim, chosen) for dim, chosen in enumerate(indices) if chosen is not None]
+    if len(given) != 1:
+        converter.fail("indexes with several tensors at once")
+    dim, chosen = given[0]
+    if isinstance(chosen, torch.Tensor) and chosen.dtype == torch.bool:
+        chosen = chosen.nonzero().squeeze(1)
+    return ops.gather(converter.value(x), converter.value(chosen), dim)
+
+
+@converts("index_select.default")
+def index_select(converter, x, dim, index):
+    return ops.gather(converter.value(x), converter.value(index), dim)
+
+
+@converts("gather.default")
+def gather(converter, x, dim, index, **_):
+    return ops.gather_elements(converter.value(x), converter.value(index), dim)

@@ -1,0 +1,228 @@
+"""Modules of PyTorch as Thalweg models: the same answers, names, statistics and errors. Run by `make test-torch`."""
+
+import numpy as np
+import pytest
+import thalweg
+import torch
+from torch import nn
+
+TOLERANCE = 2e-6
+
+
+def error(actual, expected):
+    """Relative to the largest element."""
+    expected = expected.detach().numpy()
+    assert actual.shape == expected.shape
+    return np.abs(actual - expected).max() / max(np.abs(expected).max(), 1e-30)
+
+
+def assert_same(module, *examples, tolerance=TOLERANCE):
+    """At inference, for another batch size than that of the examples."""
+    torch.manual_seed(0)
+    model = thalweg.from_torch(module, examples)
+    module.eval()
+    inputs = [torch.cat([example, example, example]) for example in examples]
+    with torch.no_grad():
+        expected = module(*inputs)
+    assert error(model(*[given.numpy() for given in inputs]), expected) < tolerance
+    return model
+
+
+class Function(nn.Module):
+    def __init__(self, function):
+        super().__init__()
+        self.function = function
+
+    def forward(self, *inputs):
+        return self.function(*inputs)
+
+
+ACTIVATIONS = [
+    nn.ReLU(), nn.ReLU6(), nn.LeakyReLU(0.2), nn.ELU(0.7), nn.SELU(), nn.CELU(0.5), nn.GELU(), nn.GELU("tanh"),
+    nn.SiLU(), nn.Mish(), nn.Sigmoid(), nn.LogSigmoid(), nn.Hardsigmoid(), nn.Hardswish(), nn.Hardtanh(-0.3, 0.4),
+    nn.Tanh(), nn.Softplus(2.0), nn.Softsign(), nn.Tanhshrink(), nn.Hardshrink(), nn.Softshrink(), nn.PReLU(4),
+    nn.Threshold(0.1, -1.0), nn.Softmax(1), nn.LogSoftmax(-1), nn.Softmin(1),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("activation", ACTIVATIONS, ids=lambda module: repr(module))
+def test_activations(activation):
+    assert_same(activation, torch.randn(2, 4, 5))
+
+
+LAYERS = {
+    "conv1d": (nn.Conv1d(4, 6, 3, padding=1, dilation=2), (2, 4, 9)),
+    "conv2d": (nn.Conv2d(4, 6, (3, 2), stride=2, padding=(1, 0), groups=2), (2, 4, 9, 8)),
+    "conv2d same": (nn.Conv2d(4, 6, (4, 3), padding="same"), (2, 4, 9, 8)),
+    "conv3d": (nn.Conv3d(3, 4, 3, bias=False), (2, 3, 5, 6, 7)),
+    "conv_transpose2d": (nn.ConvTranspose2d(4, 6, 3, stride=2, padding=1, output_padding=1), (2, 4, 5, 5)),
+    "max_pool2d": (nn.MaxPool2d(3, 2, 1, ceil_mode=True), (2, 4, 10, 9)),
+    "avg_pool2d": (nn.AvgPool2d(3, 2, 1, count_include_pad=False), (2, 4, 10, 9)),
+    "adaptive_avg_pool2d": (nn.AdaptiveAvgPool2d((2, 3)), (2, 4, 7, 9)),
+    "adaptive_max_pool1d": (nn.AdaptiveMaxPool1d(3), (2, 4, 9)),
+    "linear": (nn.Linear(5, 7), (2, 3, 5)),
+    "bilinear upsampling": (nn.Upsample(scale_factor=2, mode="bilinear"), (2, 3, 4, 5)),
+    "nearest upsampling": (nn.Upsample(size=(7, 9)), (2, 3, 4, 5)),
+    "layer_norm": (nn.LayerNorm((4, 5)), (2, 3, 4, 5)),
+    "group_norm": (nn.GroupNorm(2, 6), (2, 6, 5)),
+    "batch_norm1d": (nn.BatchNorm1d(6), (4, 6)),
+    "batch_norm2d without affine": (nn.BatchNorm2d(6, affine=False), (2, 6, 4, 4)),
+    "pixel shuffle": (nn.PixelShuffle(2), (2, 8, 3, 3)),
+    "reflection pad": (nn.ReflectionPad2d((1, 2, 0, 1)), (2, 3, 5, 5)),
+    "constant pad": (nn.ConstantPad1d((1, 2), 0.5), (2, 3, 5)),
+    "encoder": (nn.TransformerEncoderLayer(16, 4, 32, batch_first=True), (2, 5, 16)),
+}
+
+
+@pytest.mark.parametrize("name", LAYERS)
+def test_layers(name):
+    module, shape = LAYERS[name]
+    assert_same(module, torch.randn(shape))
+
+
+FUNCTIONS = {
+    "sizes": (lambda x: x.view(x.size(0), -1).reshape(x.size(0) * 2, 6), [(2, 3, 4)]),
+    "cut": (lambda x: torch.cat([part * k for k, part in enumerate(x.split(2, 1))], 1)[:, 1:-1:2], [(2, 6)]),
+    "join": (lambda x, y: torch.stack([x, y], 1).unbind(1)[0] + torch.cat([x, y], -1)[..., :4], [(2, 4), (2, 4)]),
+    "move": (lambda x: x.permute(0, 2, 1).flip(1).roll(2, 1).transpose(1, 2), [(2, 3, 5)]),
+    "reduce": (lambda x: x.sum(1) + x.mean((1,)) + x.amax(1) + x.var(1) + x.std(1) + x.norm(dim=1), [(3, 5)]),
+    "choose": (lambda x: torch.where(x > 0, x, 0.1 * x).masked_fill(x > 1, 2.0).clamp(max=1.5), [(2, 9)]),
+    "arithmetic": (lambda x, y: (2 - x) * y**2 / (y.abs() + 1) - x.pow(3) + 1 / (x * x + 1), [(2, 5), (2, 5)]),
+    "einsum": (lambda x, y: torch.einsum("bij,bjk->bik", x, y), [(2, 3, 4), (2, 4, 5)]),
+    "top": (lambda x: x.topk(3, 1)[0] + x.max(1, keepdim=True)[0], [(2, 8)]),
+    "attention": (
+        lambda q, k: nn.functional.scaled_dot_product_attention(q, k, k, is_causal=True),
+        [(2, 2, 6, 8), (2, 2, 6, 8)],
+    ),
+    "fill": (lambda x: torch.cat([torch.ones(x.size(0), 1), x, x.new_zeros(x.size(0), 2)], 1), [(2, 3)]),
+}
+
+
+@pytest.mark.parametrize("name", FUNCTIONS)
+def test_functions(name):
+    function, shapes = FUNCTIONS[name]
+    assert_same(Function(function), *[torch.randn(shape) for shape in shapes])
+
+
+class Recurrent(nn.Module):
+    def __init__(self, kind, **options):
+        super().__init__()
+        self.words = nn.Embedding(50, 16, padding_idx=0)
+        self.body = kind(16, 24, num_layers=2, **options)
+        self.head = nn.Linear(24 * (2 if options.get("bidirectional") else 1), 3)
+        self.batch_first = options.get("batch_first", False)
+
+    def forward(self, ids):
+        words = self.words(ids)
+        y, last = self.body(words if self.batch_first else words.transpose(0, 1))
+        hidden = last[0] if isinstance(last, tuple) else last
+        return self.head(y[:, -1] if self.batch_first else y[-1]) + hidden.sum((0, 2)).unsqueeze(1)
+
+
+@pytest.mark.parametrize("kind", [nn.LSTM, nn.GRU, nn.RNN])
+@pytest.mark.parametrize("options", [{"batch_first": True, "bidirectional": True, "dropout": 0.3}, {"bias": False}])
+def test_recurrent_layers(kind, options):
+    assert_same(Recurrent(kind, **options), torch.randint(0, 50, (3, 7)))
+
+
+def test_transformer_encoder():
+    layer = nn.TransformerEncoderLayer(32, 4, 64, batch_first=True, norm_first=True)
+    assert_same(nn.TransformerEncoder(layer, 2, enable_nested_tensor=False), torch.randn(2, 5, 32))
+
+
+class Tokens(nn.Module):
+    """A parameter repeated along the batch, a buffer that is a constant, an example of one sample."""
+
+    def __init__(self):
+        super().__init__()
+        self.token = nn.Parameter(torch.randn(1, 1, 6))
+        self.register_buffer("order", torch.tensor([2, 0, 1]))
+
+    def forward(self, x):
+        return torch.cat([self.token.expand(x.size(0), -1, -1), x[:, self.order]], 1)
+
+
+def test_batch_stays_free_for_an_example_of_one():
+    model = thalweg.from_torch(Tokens(), torch.randn(1, 3, 6))
+    assert model(np.zeros((5, 3, 6), "float32")).shape == (5, 4, 6)
+
+
+def test_fixed_batch():
+    model = thalweg.from_torch(nn.Linear(3, 2), torch.randn(4, 3), free_batch=False)
+    with pytest.raises(ValueError):
+        model(np.zeros((5, 3), "float32"))
+
+
+def test_weights_keep_names_and_come_back():
+    module = nn.Sequential(nn.Conv2d(3, 4, 3), nn.BatchNorm2d(4), nn.Flatten(), nn.Linear(4 * 36, 2))
+    model = thalweg.from_torch(module, torch.randn(2, 3, 8, 8))
+    names = {name for name in module.state_dict() if not name.endswith("num_batches_tracked")}
+    assert set(model.weight_names()) == names
+    model.set_weight("3.bias", np.array([5.0, 6.0], "float32"))
+    model.set_weight("1.running_mean", np.full(4, 0.25, "float32"))
+    assert thalweg.load_into_torch(model, module) is module
+    assert module[3].bias.tolist() == [5, 6]
+    assert module[1].running_mean.tolist() == [0.25] * 4
+    with pytest.raises(thalweg.Error, match="came from another"):
+        thalweg.load_into_torch(model, nn.Linear(3, 2))
+
+
+def test_modes_are_left_as_they_were():
+    module = nn.Sequential(nn.BatchNorm1d(3), nn.Dropout(0.5)).eval()
+    thalweg.from_torch(module, torch.randn(2, 3))
+    assert not any(part.training for part in module.modules())
+
+
+def test_frozen_parts_stay_frozen():
+    module = nn.Sequential(nn.Linear(3, 3), nn.BatchNorm1d(3))
+    module[0].weight.requires_grad_(False)
+    module[1].eval()
+    model = thalweg.from_torch(module, torch.randn(2, 3))
+    frozen = [value.name for value in model.graph.parameters if not value.trainable]
+    assert frozen == ["0.weight"]
+    assert "1.running_mean" not in model.weight_names()
+
+
+def test_one_error_lists_all_unsupported_operators():
+    class Odd(nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.part = Function(lambda x: torch.linalg.svdvals(x))
+
+        def forward(self, x):
+            return self.part(x) + torch.fft.fft(x).real.sum(-1)
+
+    with pytest.raises(thalweg.Error) as caught:
+        thalweg.from_torch(Odd(), torch.randn(2, 4, 4))
+    assert "svd" in str(caught.value) and "fft" in str(caught.value) and "part" in str(caught.value)
+
+
+def test_wrong_arguments():
+    with pytest.raises(TypeError, match="torch.nn.Module"):
+        thalweg.from_torch(lambda x: x, torch.zeros(2))
+    with pytest.raises(thalweg.InputError, match="example"):
+        thalweg.from_torch(nn.Linear(3, 2), 5)
+
+
+def test_accelerate_keeps_the_way_of_calling():
+    class Pair(nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.layer = nn.Linear(4, 4)
+            self.drop = nn.Dropout(0.5)
+
+        def forward(self, x, scale=None, *, twice=False):
+            y = self.drop(self.layer(x))
+            y = y if scale is None else y * scale
+            return {"y": y * 2 if twice else y, "sizes": (x.sum(1), y)}
+
+    module = Pair()
+    fast = thalweg.accelerate(module)
+    module.eval()
+    x, scale = torch.randn(3, 4), torch.randn(3, 1)
+    for args, kwargs in [((x,), {}), ((x, scale), {}), ((x,), {"scale": scale, "twice": True}), ((x[:1],), {})]:
+        result, expected = fast(*args, **kwargs), module(*args, **kwargs)
+        torch.testing.assert_close(result["y"], expected["y"].detach())
+        torch.testing.assert_close(result["sizes"][0], expected["sizes"][0].detach())
+    with pytest.raises(TypeError, match="torch.nn.Module"):
+        thalweg.accelerate(3)
