@@ -33,6 +33,7 @@ build-%: setup
 test: ## check and test everything quick enough for every change
 	@scripts/setup
 	@scripts/setup-data
+	@scripts/setup-hdfs
 	@scripts/lint
 	@$(MAKE) --no-print-directory build-release
 	@ctest --preset release --parallel $(JOBS)
@@ -47,6 +48,7 @@ test-tsan: build-tsan ## the tests under the thread sanitizer
 
 test-long: build-release ## the tests that take many minutes
 	@scripts/setup-data
+	@scripts/setup-s3
 	@ctest --preset long --parallel 1
 
 lint: ## format, include directions, paths in documents, file hygiene

@@ -59,3 +59,17 @@ APT_MAVEN=(
 APT_NPM=(
   npm=9.2.0~ds1-1=npm
 )
+
+# HDFS for tests: Hadoop's client and mini-cluster, and the C library over the client. Hadoop publishes that library in its
+# tarball only; the sources of it that pydoop carries are the same.
+HADOOP_VERSION=3.4.2
+HADOOP_ARTIFACTS=(
+  org.apache.hadoop:hadoop-client-api:$HADOOP_VERSION
+  org.apache.hadoop:hadoop-client-runtime:$HADOOP_VERSION
+  org.apache.hadoop:hadoop-client-minicluster:$HADOOP_VERSION
+  commons-logging:commons-logging:1.2
+  org.slf4j:slf4j-api:1.7.36
+  org.slf4j:slf4j-nop:1.7.36
+)
+PYDOOP_VERSION=2.0.0
+PYDOOP_SHA256=c7eb2ad8c36d2a75dc1c6cee701928334614f2e862a70798b0cb278e3102f77d

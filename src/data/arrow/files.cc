@@ -2,15 +2,18 @@
 #include "data/arrow/files.h"
 
 #include <arrow/compute/initialize.h>
+#include <arrow/config.h>
 #include <arrow/csv/options.h>
 #include <arrow/dataset/file_csv.h>
 #include <arrow/dataset/file_ipc.h>
 #include <arrow/dataset/file_parquet.h>
 #include <arrow/filesystem/api.h>
+#include <dlfcn.h>
 #include <parquet/metadata.h>
 
 #include <algorithm>
 #include <array>
+#include <cstdlib>
 #include <filesystem>
 #include <string_view>
 
@@ -102,13 +105,41 @@ std::string with_whole_path(const std::string& uri) {
   return uri.find("://") == std::string::npos ? std::filesystem::absolute(uri).string() : uri;
 }
 
+/// S3 is in a library of its own, beside Arrow's and of the same version, that is loaded when it is first needed.
+arrow::Status load_s3() {
+  Dl_info arrow_library{};
+  if (::dladdr(reinterpret_cast<const void*>(&arrow::GetBuildInfo), &arrow_library) == 0) {
+    return arrow::Status::IOError("cannot find the Arrow library in this process");
+  }
+  std::string path = arrow_library.dli_fname;
+  constexpr std::string_view kName = "libarrow.so";
+  const size_t at = path.rfind(kName);
+  if (at == std::string::npos) return arrow::Status::IOError(path, " has no S3 library beside it");
+  path.replace(at, kName.size(), "libarrow_s3.so");
+  return fs::LoadFileSystemFactories(path.c_str());
+}
+
+std::shared_ptr<fs::FileSystem> open_file_system(const std::string& uri, std::string& path) {
+  const bool s3 = uri.starts_with("s3://");
+  if (s3) {
+    static const arrow::Status kLoaded = load_s3();
+    require_ok(kLoaded, uri);
+  }
+  auto system = value_of(fs::FileSystemFromUriOrPath(with_whole_path(uri), &path), uri);
+  // The threads of the first S3 system must have ended before the process takes its libraries apart.
+  if (s3) {
+    [[maybe_unused]] static const int kRegistered = std::atexit(fs::EnsureFinalized);
+  }
+  return system;
+}
+
 }  // namespace
 
 FoundFiles find_files(const std::string& uri, const TableOptions& options) {
   FoundFiles result;
   result.uri = uri;
   std::string path;
-  result.system = value_of(fs::FileSystemFromUriOrPath(with_whole_path(uri), &path), uri);
+  result.system = open_file_system(uri, path);
   result.files = files_below(*result.system, path, uri);
   result.format = choose_format(result.files, options.format, uri);
   const bool tabs = result.files.front().path().ends_with(".tsv") && options.csv_separator == ',';

@@ -107,7 +107,8 @@ class GroupReader {
     if (index < 0) return false;
     const parquet::ColumnDescriptor& column = *metadata_->schema()->Column(index);
     const bool whole = column.physical_type() == parquet::Type::INT32 || column.physical_type() == parquet::Type::INT64;
-    const bool floating = column.physical_type() == parquet::Type::FLOAT || column.physical_type() == parquet::Type::DOUBLE;
+    const bool floating =
+        column.physical_type() == parquet::Type::FLOAT || column.physical_type() == parquet::Type::DOUBLE;
     const bool fits = whole || (floating && (wanted == DType::kF32 || wanted == DType::kF64));
     const bool meant_so = column.logical_type() == nullptr || column.logical_type()->is_none() ||
                           column.logical_type()->Equals(*parquet::LogicalType::Int(32, true)) ||
