@@ -98,6 +98,16 @@ FUNCTIONS = {
 }
 
 
+def _with_zeros(x):
+    x = x.clone()
+    x[:, 1:3].zero_()
+    x[:, -1] = 2 * x[:, 0]
+    return x
+
+
+FUNCTIONS["change in place"] = (_with_zeros, [(2, 5)])
+
+
 @pytest.mark.parametrize("name", FUNCTIONS)
 def test_functions(name):
     function, shapes = FUNCTIONS[name]

@@ -3,6 +3,7 @@
 import operator
 
 import torch
+import torch.utils._pytree as pytree
 from torch.export.graph_signature import InputKind, OutputKind
 
 import thalweg._torch.arithmetic  # noqa: F401 (these register conversions)
@@ -17,7 +18,7 @@ from thalweg._torch.free import Filled, FreeSize, size_from
 from thalweg._torch.registry import CONVERSIONS
 
 # What an operator is expressed by may have to be expressed by something simpler in turn.
-_DECOMPOSITIONS = 3
+_ATTEMPTS = 4
 _FOLLOWED = {operator.getitem: lambda converter, sequence, index: sequence[index]}
 
 
@@ -42,6 +43,10 @@ def _place_of(node):
     return path or "the module itself"
 
 
+class _Missing:
+    """Stands for the result of an operator that cannot be converted, and for what depends on it."""
+
+
 class Converter:
     """Walks over the nodes of an exported program; conversions call its methods."""
 
@@ -49,6 +54,8 @@ class Converter:
         self.program = program
         self.graph = Graph(name)
         self.node = None
+        # Operators that nobody converts, with the nodes that call them.
+        self.unsupported = {}
         self._results = {}
         self._batch = None
         signature = program.graph_signature
@@ -140,24 +147,24 @@ class Converter:
             return size_from(node.meta["val"])
         arguments = torch.fx.map_arg(node.args, self._resolve)
         named = torch.fx.map_arg(node.kwargs, self._resolve)
-        if self._is_constant(arguments) and self._is_constant(named):
+        leaves = pytree.tree_leaves((arguments, named))
+        if any(isinstance(leaf, _Missing) for leaf in leaves):
+            return _Missing()
+        if not any(isinstance(leaf, (Value, Filled, FreeSize)) for leaf in leaves):
+            # Nothing in it depends on inputs, parameters or the batch: PyTorch itself can compute it.
             return node.target(*arguments, **named)
-        return _conversion(node.target)(self, *arguments, **named)
+        conversion = _conversion(node.target)
+        if conversion is None:
+            self.unsupported.setdefault(node.target, []).append(node)
+            return _Missing()
+        return conversion(self, *arguments, **named)
 
     def _resolve(self, node):
         return self._results[node]
 
-    def _is_constant(self, arguments):
-        """True if nothing in it depends on inputs, parameters or the batch: PyTorch itself can compute it."""
-        items = arguments.values() if isinstance(arguments, dict) else arguments
-        for item in items:
-            if isinstance(item, (Value, Filled, FreeSize)):
-                return False
-            if isinstance(item, (list, tuple, dict)) and not self._is_constant(item):
-                return False
-        return True
-
     def _finish(self, results):
+        if self.unsupported:
+            return
         outputs = []
         for spec, result in zip(self.program.graph_signature.output_specs, results):
             if spec.kind == OutputKind.BUFFER_MUTATION:
@@ -170,52 +177,28 @@ class Converter:
             self.graph.mark_output(value, "output" if len(outputs) == 1 else f"output{number}")
 
 
-def _unsupported(program):
-    """Operators that nobody converts, with the nodes that call them."""
-    found = {}
-    for node in program.graph.nodes:
-        if node.op == "call_function" and not _gives_size(node) and _conversion(node.target) is None:
-            found.setdefault(node.target, []).append(node)
-    return found
-
-
-def _constant_nodes(program):
-    """Nodes that PyTorch will compute itself, whatever they are."""
-    kinds = {spec.arg.name: spec.kind for spec in program.graph_signature.input_specs}
-    constant = set()
-    for node in program.graph.nodes:
-        if node.op == "placeholder":
-            if kinds[node.name] in (InputKind.BUFFER, InputKind.CONSTANT_TENSOR):
-                constant.add(node)
-        elif node.op == "call_function" and not isinstance(node.meta.get("val"), torch.SymInt):
-            if all(source in constant for source in node.all_input_nodes):
-                constant.add(node)
-    return constant
-
-
-def _require_supported(program):
-    constant = _constant_nodes(program)
+def _report(unsupported):
     lines = []
-    for target, nodes in _unsupported(program).items():
-        places = sorted({_place_of(node) for node in nodes if node not in constant})
-        if places:
-            more = f" and {len(places) - 3} more" if len(places) > 3 else ""
-            lines.append(f"  {target} in {', '.join(places[:3])}{more}")
-    if lines:
-        raise Error("these operators of the module cannot be converted:\n" + "\n".join(lines))
+    for target, nodes in unsupported.items():
+        places = sorted({_place_of(node) for node in nodes})
+        more = f" and {len(places) - 3} more" if len(places) > 3 else ""
+        lines.append(f"  {target} in {', '.join(places[:3])}{more}")
+    return "these operators of the module cannot be converted:\n" + "\n".join(lines)
 
 
 def convert_module(module, args, kwargs, *, free_batch, training):
     """The graph of a module and the program that it was made of."""
     program = export_module(module, args, kwargs, free_batch, training)
-    for _ in range(_DECOMPOSITIONS):
-        unsupported = list(_unsupported(program))
-        simpler = decompose(program, unsupported) if unsupported else None
+    for _ in range(_ATTEMPTS):
+        converter = Converter(program, type(module).__name__)
+        graph = converter.convert()
+        if not converter.unsupported:
+            return graph, program
+        simpler = decompose(program, list(converter.unsupported))
         if simpler is None:
             break
         program = simpler
-    _require_supported(program)
-    return Converter(program, type(module).__name__).convert(), program
+    raise Error(_report(converter.unsupported))
 
 
 def from_torch(module, example_inputs, *, free_batch=True, training=True, **options):

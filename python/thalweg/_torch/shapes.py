@@ -124,6 +124,26 @@ def slice_(converter, x, dim=0, start=None, end=None, step=1):
     return ops.slice(converter.value(x), [start or 0], [last], [dim], [step])
 
 
+@converts("slice_scatter.default")
+def slice_scatter(converter, x, source, dim=0, start=None, end=None, step=1):
+    if step != 1 or any(isinstance(bound, FreeSize) for bound in (start, end)):
+        converter.fail("replaces every so many elements, or up to a free size")
+    dtype = converter.dtype()
+    x, source = converter.value(x, dtype), converter.value(source, dtype)
+    size = x.shape[dim]
+    if size is None:
+        return source
+    first, last, _ = slice(start, end).indices(size)
+    parts = [ops.slice(x, [0], [first], [dim]), source, ops.slice(x, [last], [size], [dim])]
+    return ops.concat([part for part in parts if part.shape[dim] != 0], dim)
+
+
+@converts("select_scatter.default")
+def select_scatter(converter, x, source, dim, index):
+    source = ops.unsqueeze(converter.value(source), [dim])
+    return slice_scatter(converter, x, source, dim, index, None if index == -1 else index + 1)
+
+
 @converts("narrow.default")
 def narrow(converter, x, dim, start, length):
     return ops.slice(converter.value(x), [start], [start + length], [dim])
