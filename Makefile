@@ -63,7 +63,7 @@ format: ## format the C++ sources
 
 bench: build-release ## compare with PyTorch and others; CASES="a b" runs some
 	@scripts/setup-bench
-	@THALWEG_BENCH_BIN=$(CURDIR)/build/release/bin/thalweg_bench \
+	@THALWEG_BENCH_BIN=$(CURDIR)/build/release/bin/thalweg_bench PYTHONPATH=$(CURDIR)/build/release/python \
 	  "$(THALWEG_DEPS)/bench-venv/bin/python" bench/run.py $(CASES)
 
 onnx-suite: build-release ## the ONNX backend suite: passed, refused, wrong, crashed; ONNX_CASES="a b" runs some

@@ -37,8 +37,9 @@ sys.path.insert(0, str(HERE / "peer"))
 from cases import CASES as MODEL_CASES  # noqa: E402
 from data_cases import DATA_CASES  # noqa: E402
 from group_cases import GROUP_CASES  # noqa: E402
+from python_cases import PYTHON_CASES  # noqa: E402
 
-CASES = MODEL_CASES | DATA_CASES | GROUP_CASES
+CASES = MODEL_CASES | DATA_CASES | GROUP_CASES | PYTHON_CASES
 
 PR_SET_PDEATHSIG = 1
 QUIET_CORES = 0.15  # what other programs may use before a figure counts as disturbed
@@ -218,6 +219,8 @@ class Setup:
 
     def ours(self, case):
         command = [self.binary, "--case", case, "--threads", str(self.options.threads)]
+        if "ours" in CASES[case]:
+            command[:1] = [self.python, str(HERE / "peer" / CASES[case]["ours"]), "--config", "thalweg"]
         return Worker(f"{case}: thalweg", command, self.options.deadline)
 
     def steps(self, ms):

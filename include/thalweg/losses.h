@@ -1,7 +1,10 @@
 // Copyright The Thalweg Authors. SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <functional>
 #include <optional>
+#include <string>
+#include <vector>
 
 #include "thalweg/graph.h"
 
@@ -10,6 +13,9 @@
 namespace thalweg::losses {
 
 enum class Reduction { kMean, kSum, kNone };
+/// "mean", "sum", "none".
+const char* name_of(Reduction reduction);
+Reduction reduction_from_name(const std::string& name);
 
 struct CrossEntropyOptions {
   Reduction reduction = Reduction::kMean;
@@ -96,5 +102,11 @@ Value* mape(Value* prediction, Value* target, Reduction reduction = Reduction::k
 Value* msle(Value* prediction, Value* target, Reduction reduction = Reduction::kMean);
 /// log(cosh(prediction - target)).
 Value* log_cosh(Value* prediction, Value* target, Reduction reduction = Reduction::kMean);
+
+/// The losses above that have a prediction and a target only, by name ("cross_entropy", "mse", ...), with their
+/// defaults. An unknown name throws and lists the nearest.
+using LossFunction = std::function<Value*(Value* prediction, Value* target)>;
+LossFunction by_name(const std::string& name);
+std::vector<std::string> names();
 
 }  // namespace thalweg::losses

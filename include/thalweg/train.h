@@ -78,6 +78,11 @@ struct TrainState {
   Scores validation;
 };
 
+/// "epoch 2/3  step 120/938  loss 0.2310  1234 samples/s  data wait 2%  ETA 0:32".
+std::string progress_text(const TrainState& state);
+/// The same of an epoch that has ended, with its validation.
+std::string epoch_text(const TrainState& state);
+
 /// Watches a run. Called from the thread that called fit; whatever it throws ends the run and leaves fit.
 class Callback {
  public:

@@ -3,6 +3,7 @@
 
 #include "bindings.h"
 #include "calls.h"
+#include "engine_calls.h"
 
 namespace thalweg::python {
 namespace {
@@ -26,11 +27,7 @@ nb::object call(const InferenceModel& model, const nb::args& args, const nb::kwa
   const auto output_name = [&](size_t i) -> const std::string& { return model.outputs()[i].name; };
   bool as_dict = false;
   const std::vector<Tensor> inputs = call_inputs(args, named, model.inputs().size(), input_name, as_dict);
-  std::vector<Tensor> outputs;
-  {
-    const nb::gil_scoped_release release;
-    outputs = model.run(inputs);
-  }
+  const std::vector<Tensor> outputs = call_engine([&] { return model.run(inputs); });
   return call_result(outputs, output_name, as_dict);
 }
 

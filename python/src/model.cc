@@ -3,6 +3,7 @@
 
 #include "bindings.h"
 #include "calls.h"
+#include "engine_calls.h"
 #include "model_building.h"
 
 namespace thalweg::python {
@@ -19,11 +20,7 @@ nb::object call(Model& model, const nb::args& args, const nb::kwargs& named) {
   const auto output_name = [&](size_t i) -> const std::string& { return graph.outputs()[i]->name(); };
   bool as_dict = false;
   const std::vector<Tensor> inputs = call_inputs(args, named, graph.inputs().size(), input_name, as_dict);
-  std::vector<Tensor> outputs;
-  {
-    const nb::gil_scoped_release release;
-    outputs = model.predict(inputs);
-  }
+  const std::vector<Tensor> outputs = call_engine([&] { return model.predict(inputs); });
   return call_result(outputs, output_name, as_dict);
 }
 

@@ -1,5 +1,6 @@
 // Copyright The Thalweg Authors. SPDX-License-Identifier: Apache-2.0
 #include "bindings.h"
+#include "training.h"
 
 NB_MODULE(_core, module) {
   using namespace thalweg::python;
@@ -12,4 +13,11 @@ NB_MODULE(_core, module) {
   bind_model_building(module);
   bind_inference(module);
   bind_model(module);
+  bind_losses(module);
+  bind_optimizers(module);
+  bind_schedules(module);
+  bind_metrics(module);
+  bind_datasets(module);
+  bind_callbacks(module);
+  bind_trainer(module);
 }

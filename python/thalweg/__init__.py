@@ -9,20 +9,54 @@
 ``thalweg.Model.load`` runs any ONNX model; docs/python.md tells the rest.
 """
 
-from thalweg import nn, ops
-from thalweg._core import Error, Graph, InferenceModel, Input, InputError, Model, Value, __version__, trace, zoo
+from thalweg import data, losses, metrics, nn, ops, optim, schedules
+from thalweg._core import (
+    Callback,
+    EpochRecord,
+    Error,
+    Graph,
+    InferenceModel,
+    Input,
+    InputError,
+    Metric,
+    Model,
+    Optimizer,
+    Trainer,
+    TrainState,
+    Value,
+    __version__,
+    groups,
+    trace,
+    zoo,
+)
+from thalweg.estimator import Estimator
+from thalweg.history import History
 
 __all__ = [
+    "Callback",
+    "EpochRecord",
     "Error",
+    "Estimator",
     "Graph",
+    "History",
     "InferenceModel",
     "Input",
     "InputError",
+    "Metric",
     "Model",
+    "Optimizer",
+    "TrainState",
+    "Trainer",
     "Value",
     "__version__",
+    "data",
+    "groups",
+    "losses",
+    "metrics",
     "nn",
     "ops",
+    "optim",
+    "schedules",
     "trace",
     "zoo",
 ]

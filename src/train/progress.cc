@@ -36,6 +36,15 @@ std::string progress_text(const TrainState& state) {
          format("%.0f%%", 100 * state.data_wait_share) + "  ETA " + clock_text(seconds_left(state));
 }
 
+std::string epoch_text(const TrainState& state) {
+  std::string text =
+      "epoch " + out_of(state.progress.epoch, state.epochs) + "  loss " + format("%.4f", state.epoch_loss);
+  for (const auto& [name, value] : state.validation) text += "  validation " + name + " " + format("%.4f", value);
+  return text + "  lr " + format("%.3g", state.learning_rate) + "  " +
+         format("%.0f samples/s", state.samples_per_second) + "  data wait " +
+         format("%.0f%%", 100 * state.data_wait_share) + "  " + clock_text(state.epoch_seconds);
+}
+
 ProgressPrinter::ProgressPrinter(std::FILE* out, bool terminal) : status_(out, terminal) {}
 
 void ProgressPrinter::on_step(const TrainState& state) {
@@ -43,14 +52,7 @@ void ProgressPrinter::on_step(const TrainState& state) {
   if (!state.progress.epoch_ended && status_.due()) status_.update(progress_text(state));
 }
 
-void ProgressPrinter::on_epoch(const TrainState& state) {
-  std::string text =
-      "epoch " + out_of(state.progress.epoch, state.epochs) + "  loss " + format("%.4f", state.epoch_loss);
-  for (const auto& [name, value] : state.validation) text += "  validation " + name + " " + format("%.4f", value);
-  text += "  lr " + format("%.3g", state.learning_rate) + "  " + format("%.0f samples/s", state.samples_per_second) +
-          "  data wait " + format("%.0f%%", 100 * state.data_wait_share) + "  " + clock_text(state.epoch_seconds);
-  status_.line(text);
-}
+void ProgressPrinter::on_epoch(const TrainState& state) { status_.line(epoch_text(state)); }
 
 void ProgressPrinter::on_checkpoint(const TrainState& /*state*/, const std::string& path) {
   status_.line("checkpoint " + path);

@@ -24,7 +24,4 @@ class ProgressPrinter : public Callback {
 /// Null for kNone.
 std::shared_ptr<Callback> make_progress_printer(ShowProgress show);
 
-/// "epoch 2/3  step 120/938  loss 0.2310  1234 samples/s  data wait 2%  ETA 0:32".
-std::string progress_text(const TrainState& state);
-
 }  // namespace thalweg

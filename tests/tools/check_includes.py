@@ -54,6 +54,7 @@ PUBLIC_HEADER = {
     "onnx": "formats",
     "safetensors": "formats",
     "tensorboard": "formats",
+    "fit_data": "train",
     "model": "train",
     "c_api": "capi",
     "thalweg": "capi",  # includes all the others

@@ -1,0 +1,21 @@
+// Copyright The Thalweg Authors. SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "training.h"
+
+namespace thalweg::python {
+
+/// Ends a run after the step during which Ctrl-C, or another signal whose handler raises, came.
+class SignalWatch : public Callback {
+ public:
+  void watch(Trainer& trainer) { trainer_ = &trainer; }
+  void on_step(const TrainState& state) override;
+  /// After the run: raises what the handler raised, if it did.
+  void rethrow();
+
+ private:
+  Trainer* trainer_ = nullptr;
+  std::unique_ptr<nb::python_error> failure_;
+};
+
+}  // namespace thalweg::python

@@ -1,0 +1,108 @@
+// Copyright The Thalweg Authors. SPDX-License-Identifier: Apache-2.0
+#include "graph_policy.h"
+#include "thalweg/losses.h"
+#include "training.h"
+
+namespace thalweg::python {
+namespace {
+
+using Numbers = std::map<std::string, double>;
+
+/// Options by name, with flags as 0 or 1.
+Numbers numbers_from(const nb::kwargs& options) {
+  Numbers numbers;
+  for (const auto& [name, value] : options) {
+    numbers[nb::cast<std::string>(name)] = PyBool_Check(value.ptr()) ? (value.is(nb::handle(Py_True)) ? 1.0 : 0.0)
+                                                                     : nb::cast<double>(value);
+  }
+  return numbers;
+}
+
+/// A call of the loss: Python is lent the values of a graph that the engine owns.
+Value* call_loss(const nb::object& function, const Loss::Values& outputs, const Loss::Values& targets) {
+  const nb::gil_scoped_acquire gil;
+  const bool single = outputs.size() == 1 && targets.size() == 1;
+  const auto cast = [&](const Loss::Values& values) {
+    return single ? nb::cast(values[0], nb::rv_policy::reference) : nb::cast(values, nb::rv_policy::reference);
+  };
+  const Graph& graph = outputs.front()->graph();
+  Value* result = nullptr;
+  try {
+    const nb::object made = function(cast(outputs), cast(targets));
+    if (!nb::try_cast(made, result)) result = nullptr;
+  } catch (...) {
+    forget_values(graph);
+    throw;
+  }
+  forget_values(graph);
+  if (result == nullptr) raise_input_error("the loss must return a value of the graph, made of the values it is given");
+  return result;
+}
+
+}  // namespace
+
+Loss loss_from(nb::handle given) {
+  if (PyUnicode_Check(given.ptr())) return losses::by_name(nb::cast<std::string>(given));
+  if (!PyCallable_Check(given.ptr())) throw nb::type_error("a loss is a name or a function of output and target");
+  const auto function = shared_with_engine(nb::borrow(given));
+  return [function](const Loss::Values& outputs, const Loss::Values& targets) {
+    return call_loss(*function, outputs, targets);
+  };
+}
+
+OptimizerChoice optimizer_from(nb::handle given) {
+  if (!PyUnicode_Check(given.ptr())) return nb::cast<OptimizerChoice>(given);
+  OptimizerChoice choice{nb::cast<std::string>(given), {}, std::nullopt};
+  optim::make_optimizer(choice.name);
+  return choice;
+}
+
+MetricChoice metric_from(nb::handle given) {
+  if (!PyUnicode_Check(given.ptr())) return nb::cast<MetricChoice>(given);
+  MetricChoice choice{nb::cast<std::string>(given), {}};
+  metrics::make_metric(choice.name);
+  return choice;
+}
+
+void bind_optimizers(nb::module_& module) {
+  nb::class_<OptimizerChoice>(module, "Optimizer", "An optimiser and its options; see thalweg.optim.")
+      .def_ro("name", &OptimizerChoice::name)
+      .def_ro("options", &OptimizerChoice::options)
+      .def_ro("learning_rate", &OptimizerChoice::learning_rate)
+      .def("__getstate__", [](const OptimizerChoice& self) {
+        return std::make_tuple(self.name, self.options, self.learning_rate);
+      })
+      .def("__setstate__", [](OptimizerChoice& self, const std::tuple<std::string, Numbers, std::optional<double>>& state) {
+        new (&self) OptimizerChoice{std::get<0>(state), std::get<1>(state), std::get<2>(state)};
+      });
+  auto m = module.def_submodule("optim", R"(Optimisers: thalweg.optim.adam(learning_rate=0.01, weight_decay=1e-4).
+
+Options and defaults are those of include/thalweg/optim.h; an unknown one is an error that lists them.)");
+  for (const std::string& name : optim::optimizer_names()) {
+    m.def(name.c_str(), [name](std::optional<double> learning_rate, const nb::kwargs& options) {
+      OptimizerChoice choice{name, numbers_from(options), learning_rate};
+      optim::make_optimizer(name, choice.options);
+      return choice;
+    }, "learning_rate"_a = nb::none(), "options"_a);
+  }
+}
+
+void bind_metrics(nb::module_& module) {
+  nb::class_<MetricChoice>(module, "Metric", "A metric and its options; see thalweg.metrics.")
+      .def_ro("name", &MetricChoice::name)
+      .def_ro("options", &MetricChoice::options)
+      .def("__getstate__", [](const MetricChoice& self) { return std::make_pair(self.name, self.options); })
+      .def("__setstate__", [](MetricChoice& self, const std::pair<std::string, Numbers>& state) {
+        new (&self) MetricChoice{state.first, state.second};
+      });
+  auto m = module.def_submodule("metrics", "Metrics: thalweg.metrics.top_k_accuracy(k=5).");
+  for (const std::string& name : metrics::metric_names()) {
+    m.def(name.c_str(), [name](const nb::kwargs& options) {
+      MetricChoice choice{name, numbers_from(options)};
+      metrics::make_metric(name, choice.options);
+      return choice;
+    }, "options"_a);
+  }
+}
+
+}  // namespace thalweg::python

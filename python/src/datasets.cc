@@ -1,0 +1,181 @@
+// Copyright The Thalweg Authors. SPDX-License-Identifier: Apache-2.0
+#include <cstring>
+
+#include "thalweg/data.h"
+#include "thalweg/data/idx.h"
+#include "thalweg/data/image_folder.h"
+#include "thalweg/data/text.h"
+#include "thalweg/data/views.h"
+#include "engine_calls.h"
+#include "thalweg/fit_data.h"
+#include "training.h"
+
+namespace thalweg::python {
+namespace {
+
+using data::Dataset;
+using Arrays = std::vector<Tensor>;
+
+/// Samples that a Python function makes: it gets a list of numbers and returns the inputs and the targets of these
+/// samples, a list of arrays each.
+class FunctionDataset : public Dataset {
+ public:
+  FunctionDataset(const nb::object& fetch, int64_t size) : fetch_(shared_with_engine(fetch)), size_(size) {
+    if (size <= 0) raise_input_error("the data hold no sample");
+    const int64_t first = 0;
+    const auto [inputs, targets] = call({&first, 1});
+    inputs_ = types_of(inputs);
+    targets_ = types_of(targets);
+  }
+
+  int64_t size() const override { return size_; }
+  std::vector<TensorType> input_types() const override { return inputs_; }
+  std::vector<TensorType> target_types() const override { return targets_; }
+
+  void read(std::span<const int64_t> indices, const data::Draw& /*draw*/, const data::Batch& batch,
+            int64_t row) const override {
+    const nb::gil_scoped_acquire gil;
+    const auto [inputs, targets] = call(indices);
+    const auto count = static_cast<int64_t>(indices.size());
+    copy(inputs, inputs_, batch.inputs, row, count);
+    copy(targets, targets_, batch.targets, row, count);
+  }
+
+ private:
+  std::pair<Arrays, Arrays> call(std::span<const int64_t> indices) const {
+    const nb::object fetched = (*fetch_)(nb::cast(std::vector<int64_t>(indices.begin(), indices.end())));
+    const auto tensors = [](nb::handle arrays) {
+      Arrays result;
+      for (const nb::handle array : arrays) result.push_back(to_tensor(array));
+      return result;
+    };
+    return {tensors(fetched[0]), tensors(fetched[1])};
+  }
+
+  static std::vector<TensorType> types_of(const Arrays& arrays) {
+    std::vector<TensorType> types;
+    for (const Tensor& array : arrays) {
+      if (array.shape().rank() == 0) raise_input_error("a batch is a single number; it needs a row for each sample");
+      types.push_back(array.type());
+      types.back().shape[0] = kFree;
+    }
+    return types;
+  }
+
+  static void copy(const Arrays& from, const std::vector<TensorType>& types, const Arrays& to, int64_t row, int64_t count) {
+    if (from.size() != types.size()) raise_input_error("the data gave ", from.size(), " arrays, at first ", types.size());
+    for (size_t i = 0; i < from.size(); ++i) {
+      const Tensor target = to[i].rows(row, row + count);
+      if (from[i].type() != target.type()) {
+        raise_input_error("the data gave ", from[i].type(), " where ", target.type(), " was expected: samples differ");
+      }
+      std::memcpy(target.raw(), from[i].raw(), target.num_bytes());
+    }
+  }
+
+  std::shared_ptr<nb::object> fetch_;
+  int64_t size_;
+  std::vector<TensorType> inputs_, targets_;
+};
+
+std::vector<std::pair<std::string, Shape>> described(const std::vector<TensorType>& types) {
+  std::vector<std::pair<std::string, Shape>> result;
+  for (const TensorType& type : types) result.emplace_back(numpy_name(type.dtype), type.shape);
+  return result;
+}
+
+/// Inputs and targets of some samples.
+std::pair<Arrays, Arrays> fetch(const Dataset& dataset, const std::vector<int64_t>& indices) {
+  const data::Batch batch = dataset.fetch(indices);
+  return {batch.inputs, batch.targets};
+}
+
+void bind_views(nb::module_& m) {
+  nb::class_<data::Subset, Dataset>(m, "Subset", "Samples chosen by number.")
+      .def("__init__", [](data::Subset* self, std::shared_ptr<Dataset> source, std::vector<int64_t> indices) {
+        new (self) data::Subset(std::move(source), std::move(indices));
+      }, "source"_a, "indices"_a);
+  nb::class_<data::Concat, Dataset>(m, "Concat", "The samples of each source in turn.")
+      .def("__init__", [](data::Concat* self, const std::vector<std::shared_ptr<Dataset>>& sources) {
+        new (self) data::Concat({sources.begin(), sources.end()});
+      }, "sources"_a);
+}
+
+void bind_files(nb::module_& m) {
+  nb::class_<data::ImageFolder, Dataset>(m, "ImageFolder", R"(Images of a directory; each folder in it is a class.
+
+`pipeline` is JSON: {"transforms": [{"name": "resize_shorter", "shorter": 256}, {"name": "center_crop"}]}; what is absent
+keeps its default (include/thalweg/data/transforms.h).)")
+      .def("__init__", [](data::ImageFolder* self, const std::string& directory, const std::optional<std::string>& pipeline) {
+        data::ImageFolderOptions options;
+        if (pipeline.has_value()) options.pipeline = data::Pipeline::from_json(*pipeline);
+        new (self) data::ImageFolder(directory, options);
+      }, "directory"_a, "pipeline"_a = nb::none())
+      .def_prop_ro("classes", &data::ImageFolder::classes);
+  nb::class_<data::Vocabulary>(m, "Vocabulary", "Tokens and their numbers; 0 is padding, 1 a token that is not in it.")
+      .def_static("from_file", [](const std::string& path, int64_t max_tokens, int64_t min_count) {
+        return data::Vocabulary::from_counts(data::count_tokens(path), {max_tokens, min_count});
+      }, "path"_a, "max_tokens"_a = data::VocabularyOptions{}.max_tokens, "min_count"_a = data::VocabularyOptions{}.min_count,
+                  nb::call_guard<nb::gil_scoped_release>(), "Of the lines that TextLines reads.")
+      .def_static("load", &data::Vocabulary::load, "path"_a)
+      .def("save", &data::Vocabulary::save, "path"_a)
+      .def("encode", [](const data::Vocabulary& self, const std::string& text) { return self.encode(text); }, "text"_a)
+      .def("__len__", &data::Vocabulary::size);
+  nb::class_<data::TextLines, Dataset>(m, "TextLines", R"(Lines of a text file as rows of token numbers, int64 [N, length].
+
+Each line begins with its class and a tab.)")
+      .def("__init__", [](data::TextLines* self, const std::string& path, const data::Vocabulary& vocabulary, int64_t length) {
+        data::TextLinesOptions options;
+        options.shape.length = length;
+        new (self) data::TextLines(path, vocabulary, options);
+      }, "path"_a, "vocabulary"_a, "length"_a = data::SequenceShape{}.length)
+      .def_prop_ro("classes", &data::TextLines::classes);
+  m.def("read_mnist", [](const std::string& directory) {
+    data::Mnist mnist = data::read_mnist(directory);
+    return std::make_pair(std::make_shared<data::TensorDataset>(std::move(mnist.train)),
+                          std::make_shared<data::TensorDataset>(std::move(mnist.test)));
+  }, "directory"_a, nb::call_guard<nb::gil_scoped_release>(), "The training and the test set of the MNIST digits.");
+}
+
+void bind_fitting(nb::module_& m) {
+  m.def("join_columns", [](const std::vector<std::pair<std::string, Tensor>>& columns) {
+    std::vector<NamedColumn> named;
+    for (const auto& [name, values] : columns) named.push_back({name, values});
+    return join_columns(named);
+  }, "columns"_a, nb::call_guard<nb::gil_scoped_release>());
+  m.def("fit_input", fit_input, "given"_a, "input"_a, "columns"_a);
+  m.def("fit_target", [](const Tensor& given, const Graph& graph, nb::handle loss) {
+    return fit_target(given, graph, loss_from(loss));
+  }, "given"_a, "graph"_a, "loss"_a);
+  m.def("predict", [](Model& model, const Arrays& inputs, std::optional<int64_t> batch_size) {
+    const Arrays outputs = call_engine([&] {
+      return batch_size ? predict_in_batches(model, inputs, *batch_size) : predict_in_batches(model, inputs);
+    });
+    return outputs.size() == 1 ? to_numpy(outputs[0]) : nb::cast(outputs);
+  }, "model"_a, "inputs"_a, "batch_size"_a = nb::none());
+  m.def("require_same_rows", require_same_rows, "tensors"_a, "names"_a);
+}
+
+}  // namespace
+
+void bind_datasets(nb::module_& module) {
+  auto m = module.def_submodule("data", "Where samples come from.");
+  nb::class_<Dataset>(m, "Dataset", "Samples that can be asked for by number.")
+      .def("__len__", &Dataset::size)
+      .def_prop_ro("input_types", [](const Dataset& self) { return described(self.input_types()); },
+                   "Element type and shape of each input; None is the batch.")
+      .def_prop_ro("target_types", [](const Dataset& self) { return described(self.target_types()); })
+      .def("fetch", fetch, "indices"_a, nb::call_guard<nb::gil_scoped_release>(),
+           "Inputs and targets of these samples, a list of arrays each.");
+  nb::class_<data::TensorDataset, Dataset>(m, "TensorDataset", "Arrays whose row i is sample i; they are not copied.")
+      .def(nb::init<Arrays, Arrays>(), "inputs"_a, "targets"_a = Arrays());
+  nb::class_<FunctionDataset, Dataset>(m, "FunctionDataset", R"(Samples that a function makes.
+
+fetch(indices) gets a list of numbers and returns the inputs and the targets of these samples, a list of arrays each.)")
+      .def(nb::init<nb::object, int64_t>(), "fetch"_a, "size"_a);
+  bind_views(m);
+  bind_files(m);
+  bind_fitting(m);
+}
+
+}  // namespace thalweg::python

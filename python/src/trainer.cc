@@ -1,0 +1,185 @@
+// Copyright The Thalweg Authors. SPDX-License-Identifier: Apache-2.0
+#include "callbacks.h"
+#include "engine_calls.h"
+#include "thalweg/sync.h"
+#include "training.h"
+
+namespace thalweg::python {
+namespace {
+
+/// A trainer, and what watches for signals while it works.
+struct WatchedTrainer {
+  std::shared_ptr<SignalWatch> signals = std::make_shared<SignalWatch>();
+  std::unique_ptr<Trainer> trainer;
+};
+
+/// The engine's class is not part of its public interface; this is.
+struct SchemeHandle {
+  std::shared_ptr<Scheme> scheme;
+};
+
+ShowProgress progress_from(const std::string& name) {
+  if (name == "auto") return ShowProgress::kAuto;
+  if (name == "lines") return ShowProgress::kLines;
+  if (name == "none") return ShowProgress::kNone;
+  raise_input_error("progress is '", name, "', not auto, lines or none");
+}
+
+/// Sets a field from the keyword argument of that name, if it was given.
+class Keywords {
+ public:
+  explicit Keywords(const nb::dict& given) : left_(nb::borrow<nb::dict>(given.attr("copy")())) {}
+
+  nb::object take(const char* name) {
+    if (!left_.contains(name)) return nb::none();
+    return left_.attr("pop")(name);
+  }
+  template <typename T>
+  void set(const char* name, T& field) {
+    const nb::object value = take(name);
+    if (value.is_none()) return;
+    if (!nb::try_cast(value, field)) {
+      raise_input_error("train option ", name, " cannot be ", nb::repr(value).c_str());
+    }
+  }
+  template <typename T>
+  void set_named(const char* name, T& field, T (*from_name)(const std::string&)) {
+    std::string text;
+    set(name, text);
+    if (!text.empty()) field = from_name(text);
+  }
+  void require_empty() const {
+    if (left_.size() > 0) raise_input_error("there is no train option ", nb::repr(nb::object(left_.attr("keys")())).c_str());
+  }
+
+ private:
+  nb::dict left_;
+};
+
+void set_stopping(Keywords& keywords, TrainOptions& options) {
+  const nb::object early = keywords.take("early_stopping");
+  if (early.is_none()) return;
+  Keywords inner(nb::cast<nb::dict>(early));
+  inner.set("patience", options.early_stopping.patience);
+  inner.set("min_change", options.early_stopping.min_change);
+  inner.set("restore_best", options.early_stopping.restore_best);
+  inner.require_empty();
+}
+
+TrainOptions options_from(const nb::dict& given) {
+  Keywords keywords(given);
+  TrainOptions options;
+  keywords.set("epochs", options.epochs);
+  keywords.set("batch_size", options.batch_size);
+  keywords.set("shuffle", options.shuffle);
+  keywords.set("seed", options.seed);
+  keywords.set("learning_rate", options.learning_rate);
+  keywords.set("accumulate", options.accumulate);
+  keywords.set("clip_norm", options.clip_norm);
+  keywords.set("clip_value", options.clip_value);
+  keywords.set_named("precision", options.precision, precision_from_name);
+  keywords.set_named("math", options.math, math_from_name);
+  keywords.set_named("tuning", options.tuning, tuning_from_name);
+  keywords.set_named("progress", options.progress, progress_from);
+  keywords.set("threads", options.threads);
+  keywords.set("score", options.score);
+  keywords.set("checkpoints", options.checkpoints.directory);
+  keywords.set("tensorboard", options.tensorboard);
+  keywords.set("prefetch", options.prefetch);
+  keywords.set("schedule", options.schedule);
+  keywords.set("callbacks", options.callbacks);
+  SchemeHandle scheme;
+  keywords.set("scheme", scheme);
+  options.scheme = scheme.scheme;
+  const nb::object metrics = keywords.take("metrics");
+  if (!metrics.is_none()) {
+    for (const nb::handle metric : nb::borrow<nb::sequence>(metrics)) {
+      const MetricChoice choice = metric_from(metric);
+      options.metrics.push_back(metrics::make_metric(choice.name, choice.options));
+    }
+  }
+  set_stopping(keywords, options);
+  keywords.require_empty();
+  return options;
+}
+
+void init_trainer(WatchedTrainer* self, Model& model, nb::handle loss, nb::handle optimizer, const nb::kwargs& given) {
+  TrainOptions options = options_from(given);
+  const OptimizerChoice choice = optimizer_from(optimizer);
+  if (choice.learning_rate.has_value() && options.learning_rate == 0) options.learning_rate = *choice.learning_rate;
+  new (self) WatchedTrainer();
+  options.callbacks.push_back(self->signals);
+  self->trainer = std::make_unique<Trainer>(model, loss_from(loss), optim::make_optimizer(choice.name, choice.options),
+                                            std::move(options));
+  self->signals->watch(*self->trainer);
+}
+
+std::vector<EpochRecord> fit(WatchedTrainer& self, const data::Dataset& train, const data::Dataset* validation) {
+  std::vector<EpochRecord> history = call_engine([&] { return self.trainer->fit(train, validation); });
+  self.signals->rethrow();
+  return history;
+}
+
+Scores evaluate(WatchedTrainer& self, const data::Dataset& data) {
+  return call_engine([&] { return self.trainer->evaluate(data); });
+}
+
+void bind_groups(nb::module_& module) {
+  nb::class_<SchemeHandle>(module, "Scheme", "How workers train one model together.");
+  auto m = module.def_submodule("groups", "Groups of processes that train one model.");
+  nb::class_<comm::Rendezvous>(m, "Rendezvous", "Where the members of a group meet.")
+      .def("__init__", [](comm::Rendezvous* self, int size, const std::string& secret) {
+        comm::RendezvousOptions options;
+        options.secret = secret;
+        options.min_size = size;
+        options.max_size = size;
+        options.log = [](const std::string&) {};
+        new (self) comm::Rendezvous(options);
+      }, "size"_a, "secret"_a, nb::call_guard<nb::gil_scoped_release>())
+      .def_prop_ro("address", &comm::Rendezvous::address);
+  m.def("make_secret", comm::make_secret, "A secret nobody can guess, for one job.");
+  m.def("join", [](const std::string& scheme, const std::optional<std::string>& rendezvous, const std::string& secret) {
+    sync::SchemeOptions options;
+    options.name = scheme;
+    comm::GroupOptions group;
+    if (!rendezvous.has_value()) group = comm::options_from_environment();
+    if (rendezvous.has_value()) group.rendezvous = *rendezvous;
+    if (rendezvous.has_value()) group.secret = secret;
+    return SchemeHandle{sync::make_scheme(options, comm::Group::join(group))};
+  }, "scheme"_a = sync::SchemeOptions{}.name, "rendezvous"_a = nb::none(), "secret"_a = "",
+        nb::call_guard<nb::gil_scoped_release>(),
+        "Joins a group and returns the scheme for Trainer; without a rendezvous, that of `thalweg launch`.");
+  m.def("schemes", [] {
+    std::map<std::string, std::string> result;
+    for (const sync::Preset& preset : sync::presets()) result[preset.name] = preset.description;
+    return result;
+  }, "What each scheme does, by name.");
+}
+
+}  // namespace
+
+void bind_trainer(nb::module_& module) {
+  bind_groups(module);
+  nb::class_<WatchedTrainer>(module, "Trainer", R"(Trains a model on datasets; thalweg.Estimator takes arrays and tables.
+
+    trainer = thalweg.Trainer(model, "cross_entropy", "adam", epochs=3, batch_size=64, metrics=["accuracy"])
+    trainer.fit(train, validation)
+
+Options are those of TrainOptions (include/thalweg/train.h) by name; what is absent or None keeps its default.)")
+      .def("__init__", init_trainer, "model"_a, "loss"_a, "optimizer"_a, "options"_a, nb::keep_alive<1, 2>())
+      .def("fit", fit, "train"_a, "validation"_a.none() = nb::none(),
+           "Trains until the end, and returns the record of every epoch. Ctrl-C ends it after the step under way.")
+      .def("evaluate", evaluate, "data"_a, "The mean loss and the metrics over all samples.")
+      .def("request_stop", [](WatchedTrainer& self, bool stop) { self.trainer->request_stop(stop); }, "stop"_a = true,
+           "Ends fit, on another thread or in a callback, after the step under way.")
+      .def("resume", [](WatchedTrainer& self, const std::string& path) { self.trainer->resume(path); }, "path"_a,
+           nb::call_guard<nb::gil_scoped_release>(), "Goes on from a checkpoint.")
+      .def("save_checkpoint", [](WatchedTrainer& self, const std::string& path) { return self.trainer->save_checkpoint(path); },
+           "directory"_a, nb::call_guard<nb::gil_scoped_release>())
+      .def_prop_ro("history", [](WatchedTrainer& self) { return self.trainer->history(); })
+      .def_prop_ro("state", [](WatchedTrainer& self) { return self.trainer->state(); })
+      .def("explain", [](WatchedTrainer& self) { return self.trainer->explain(); },
+           "How a training step runs: kernels, layouts, memory.");
+}
+
+}  // namespace thalweg::python

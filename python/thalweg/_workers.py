@@ -1,0 +1,62 @@
+"""Processes of this machine that train one model together.
+
+The first worker is this process; the others are forked from it, so that model and data need not be sent.
+"""
+
+import contextlib
+import multiprocessing
+import signal
+import threading
+
+from thalweg._core import Error, groups
+
+_SECONDS_TO_END = 60
+
+
+def _main(work, scheme, address, secret, failures):
+    # The first worker hears Ctrl-C and tells the others through the group.
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    failure = []
+
+    def run():
+        try:
+            work(_join(scheme, address, secret))
+        except Exception as error:  # noqa: BLE001: whatever it is, the first worker reports it
+            failure.append(f"{type(error).__name__}: {error}")
+
+    # A thread made after the fork has OpenMP threads of its own.
+    thread = threading.Thread(target=run)
+    thread.start()
+    thread.join()
+    for text in failure:
+        failures.put(text)
+
+
+def _join(scheme, address, secret):
+    options = {} if scheme is None else {"scheme": scheme}
+    return groups.join(rendezvous=address, secret=secret, **options)
+
+
+@contextlib.contextmanager
+def group(workers, scheme, work):
+    """Starts ``workers - 1`` processes that call ``work(scheme)``, and gives this one its own scheme."""
+    context = multiprocessing.get_context("fork")
+    secret = groups.make_secret()
+    rendezvous = groups.Rendezvous(workers, secret)
+    failures = context.SimpleQueue()
+    processes = [
+        context.Process(target=_main, args=(work, scheme, rendezvous.address, secret, failures), daemon=True)
+        for _ in range(workers - 1)
+    ]
+    for process in processes:
+        process.start()
+    try:
+        yield _join(scheme, rendezvous.address, secret)
+        for process in processes:
+            process.join(_SECONDS_TO_END)
+    finally:
+        for process in processes:
+            if process.is_alive():
+                process.kill()
+    if not failures.empty():
+        raise Error(f"a worker failed: {failures.get()}")

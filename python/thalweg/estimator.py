@@ -1,0 +1,216 @@
+"""Training in the manner of scikit-learn."""
+
+import inspect
+
+from thalweg import _inputs, _workers
+from thalweg._core import Callback, Graph, Input, InputError, Model, Trainer, data
+from thalweg.data import from_loader
+from thalweg.history import History
+from thalweg.nn import Module
+from thalweg.progress import progress_callback
+
+
+class Estimator:
+    """A model with what it takes to train it.
+
+    ``model`` is a module, a graph or a Model. Modules and graphs are built anew by each fit, so that an estimator can be
+    cloned and fitted again. Whatever else is None keeps the engine's default; ``options`` are further options of
+    thalweg.Trainer.
+
+    >>> import numpy, thalweg
+    >>> from thalweg import nn
+    >>> x = numpy.random.default_rng(0).normal(size=(200, 2))
+    >>> y = (x[:, 0] > x[:, 1]).astype("int64")
+    >>> net = nn.Sequential(nn.Linear(2, 16), nn.ReLU(), nn.Linear(16, 2))
+    >>> estimator = thalweg.Estimator(net, metrics=["accuracy"], epochs=20, learning_rate=0.01, progress="none")
+    >>> estimator.fit(x, y).score(x, y) > 0.9
+    True
+    """
+
+    def __init__(
+        self,
+        model,
+        loss="cross_entropy",
+        optimizer="adam",
+        metrics=(),
+        batch_size=None,
+        epochs=None,
+        learning_rate=None,
+        scheme=None,
+        workers=None,
+        seed=None,
+        progress=None,
+        callbacks=(),
+        options=None,
+    ):
+        self.model = model
+        self.loss = loss
+        self.optimizer = optimizer
+        self.metrics = metrics
+        self.batch_size = batch_size
+        self.epochs = epochs
+        self.learning_rate = learning_rate
+        self.scheme = scheme
+        self.workers = workers
+        self.seed = seed
+        self.progress = progress
+        self.callbacks = callbacks
+        self.options = options
+
+    # What scikit-learn asks of an estimator.
+
+    @classmethod
+    def _parameter_names(cls):
+        return [name for name in inspect.signature(cls.__init__).parameters if name != "self"]
+
+    def get_params(self, deep=True):
+        return {name: getattr(self, name) for name in self._parameter_names()}
+
+    def set_params(self, **params):
+        for name, value in params.items():
+            if name not in self._parameter_names():
+                raise ValueError(f"an estimator has no parameter '{name}'; it has {', '.join(self._parameter_names())}")
+            setattr(self, name, value)
+        return self
+
+    def __sklearn_tags__(self):
+        from sklearn.utils import Tags, TargetTags
+
+        return Tags(estimator_type=None, target_tags=TargetTags(required=True))
+
+    def __sklearn_is_fitted__(self):
+        return hasattr(self, "model_")
+
+    def __repr__(self):
+        return f"Estimator({type(self.model).__name__}, loss={self.loss!r}, optimizer={self.optimizer!r})"
+
+    # Training.
+
+    def fit(self, X, y=None, validation=None):
+        """Trains on arrays, a table, a dataset or a DataLoader; ``validation`` is a dataset or a pair (X, y).
+
+        After Ctrl-C the estimator is fitted as far as it came, and KeyboardInterrupt goes on.
+        """
+        self.model_ = self._build(X)
+        train = self._dataset(X, y)
+        checked = self._dataset(*validation) if isinstance(validation, tuple) else self._dataset(validation, None)
+        if self.workers is not None and self.workers > 1:
+            self._fit_group(train, checked)
+        else:
+            self._fit_alone(train, checked)
+        return self
+
+    def _fit_alone(self, train, validation, scheme=None):
+        trainer = self._trainer(scheme)
+        try:
+            trainer.fit(train, validation)
+        finally:
+            self.history_ = History(trainer.history)
+
+    def _fit_group(self, train, validation):
+        with _workers.group(self.workers, self.scheme, lambda scheme: self._work(train, validation, scheme)) as scheme:
+            self._fit_alone(train, validation, scheme)
+
+    def _work(self, train, validation, scheme):
+        """What another process than the first does."""
+        self._trainer(scheme).fit(train, validation)
+
+    def evaluate(self, X, y=None):
+        """The loss and every metric by its name."""
+        return self._trainer().evaluate(self._dataset(X, y))
+
+    def score(self, X, y=None):
+        """The first metric, or minus the loss if there is none: higher is better."""
+        scores = self.evaluate(X, y)
+        others = [value for name, value in scores.items() if name != "loss"]
+        return others[0] if others else -scores["loss"]
+
+    def predict(self, X):
+        """The outputs of the model, in batches of ``batch_size``."""
+        self._require_fitted()
+        return data.predict(self.model_, self._inputs(X), self.batch_size)
+
+    def save(self, path):
+        """What the model computes, as an ONNX file; thalweg.Model.load or any other runtime reads it."""
+        self._require_fitted()
+        self.model_.save(path)
+
+    def save_weights(self, path):
+        self._require_fitted()
+        self.model_.save_weights(path)
+
+    def load(self, path, X=None):
+        """Takes the weights of a safetensors file, after fit or for inputs such as X."""
+        if not hasattr(self, "model_"):
+            self.model_ = self._build(X)
+        self.model_.load_weights(path)
+        return self
+
+    # Inside.
+
+    def _require_fitted(self):
+        if not hasattr(self, "model_"):
+            raise InputError("this estimator has not been fitted: call fit first")
+
+    def _build(self, X):
+        if isinstance(self.model, Model):
+            return self.model
+        if isinstance(self.model, Graph):
+            return Model(self.model)
+        if not isinstance(self.model, Module):
+            raise TypeError(f"an estimator needs a module, a graph or a model, not a {type(self.model).__name__}")
+        inputs = [Input((None, *shape[1:]), self._input_dtype(dtype)) for dtype, shape in self._types(X)]
+        return Model(self.model, inputs) if self.seed is None else Model(self.model, inputs, self.seed)
+
+    @staticmethod
+    def _input_dtype(dtype):
+        """Numbers with fractions are float32 in a model, whole ones int64."""
+        return "float32" if dtype.startswith("float") else "int64"
+
+    @staticmethod
+    def _types(X):
+        if _inputs.is_dataset(X):
+            dataset = from_loader(X) if _inputs.is_loader(X) else X
+            return dataset.input_types
+        return data.TensorDataset([array for array, _ in _inputs.arrays_of(X)]).input_types
+
+    def _inputs(self, X):
+        arrays = _inputs.arrays_of(X)
+        declared = self.model_.graph.inputs
+        if len(arrays) != len(declared):
+            raise InputError(f"the model has {len(declared)} inputs, got {len(arrays)}")
+        return [data.fit_input(array, value, names) for (array, names), value in zip(arrays, declared)]
+
+    def _dataset(self, X, y):
+        if X is None:
+            return None
+        if _inputs.is_loader(X):
+            return from_loader(X)
+        if _inputs.is_dataset(X):
+            return X
+        self._require_fitted()
+        if y is None:
+            raise InputError("there are no targets: give y")
+        inputs = self._inputs(X)
+        ((target, _),) = _inputs.arrays_of(y)
+        names = [f"input '{value.name}'" for value in self.model_.graph.inputs] + ["the target"]
+        data.require_same_rows([*inputs, target], names)
+        return data.TensorDataset(inputs, [data.fit_target(target, self.model_.graph, self.loss)])
+
+    def _trainer(self, scheme=None):
+        self._require_fitted()
+        show, callbacks = progress_callback(self.progress)
+        given = {
+            "batch_size": self.batch_size,
+            "epochs": self.epochs,
+            "learning_rate": self.learning_rate,
+            "metrics": list(self.metrics),
+            "seed": self.seed,
+            "scheme": scheme,
+            "progress": show,
+            "callbacks": [*self.callbacks, *callbacks],
+        }
+        for callback in given["callbacks"]:
+            if not isinstance(callback, Callback):
+                raise TypeError(f"a callback is a thalweg.Callback, not a {type(callback).__name__}")
+        return Trainer(self.model_, self.loss, self.optimizer, **given, **(self.options or {}))

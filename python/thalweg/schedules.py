@@ -1,0 +1,3 @@
+"""The learning rate over a run."""
+
+from thalweg._core.schedules import *  # noqa: F403

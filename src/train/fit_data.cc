@@ -1,0 +1,147 @@
+// Copyright The Thalweg Authors. SPDX-License-Identifier: Apache-2.0
+#include "thalweg/fit_data.h"
+
+#include <algorithm>
+#include <cstring>
+#include <unordered_map>
+
+#include "thalweg/input_error.h"
+
+namespace thalweg {
+namespace {
+
+int64_t rows_of(const Tensor& tensor, const std::string& what) {
+  if (tensor.shape().rank() == 0) raise_input_error(what, " is a single number; it needs a row for each sample");
+  return tensor.shape()[0];
+}
+
+template <typename T>
+void find_nan(const Tensor& values, int64_t& first, int64_t& count) {
+  const T* data = values.data<T>();
+  for (int64_t i = 0; i < values.num_elements(); ++i) {
+    if (data[i] == data[i]) continue;
+    if (count++ == 0) first = i;
+  }
+}
+
+/// f32 and f64 only: nobody keeps data with gaps in two-byte types.
+bool find_nan(const Tensor& values, int64_t& first, int64_t& count) {
+  if (values.dtype() == DType::kF32) find_nan<float>(values, first, count);
+  if (values.dtype() == DType::kF64) find_nan<double>(values, first, count);
+  return count > 0;
+}
+
+bool fits_shape(const Shape& given, const Shape& declared) {
+  bool fits = given.rank() == declared.rank();
+  for (int d = 0; fits && d < given.rank(); ++d) fits = declared[d] == kFree || declared[d] == given[d];
+  return fits;
+}
+
+/// The message of the failure, or "" if the loss takes a target of that type.
+std::string failure_with(const TensorType& target, const Graph& graph, const Loss& loss) {
+  std::unordered_map<const Value*, Value*> mapping;
+  const std::unique_ptr<Graph> trial = graph.clone(&mapping);
+  Shape shape = target.shape;
+  if (shape.rank() > 0) shape[0] = kFree;
+  try {
+    Loss::Values outputs;
+    for (const Value* output : graph.outputs()) outputs.push_back(mapping.at(output));
+    Value* made = loss(outputs, {trial->input("target of a trial", {target.dtype, shape})});
+    if (made->shape().is_static() && made->shape().num_elements() == 1 && made->dtype() == DType::kF32) return "";
+    return "it gives " + made->shape().to_string() + " rather than one number";
+  } catch (const Error& error) {
+    return error.what();
+  }
+}
+
+}  // namespace
+
+Tensor join_columns(const std::vector<NamedColumn>& columns, DType dtype) {
+  if (columns.empty()) raise_input_error("there are no columns");
+  const int64_t rows = rows_of(columns.front().values, "column '" + columns.front().name + "'");
+  const auto width = static_cast<int64_t>(columns.size());
+  Tensor joined(DType::kF64, {rows, width});
+  for (int64_t c = 0; c < width; ++c) {
+    const auto& [name, values] = columns[static_cast<size_t>(c)];
+    if (values.shape() != Shape{rows}) {
+      raise_input_error("column '", name, "' has shape ", values.shape(), "; the first one has ", rows, " rows");
+    }
+    const Tensor wide = values.to(DType::kF64);
+    for (int64_t r = 0; r < rows; ++r) joined.data<double>()[r * width + c] = wide.data<double>()[r];
+  }
+  return joined.to(dtype);
+}
+
+void require_no_nan(const Tensor& values, const std::string& what, const std::vector<std::string>& columns) {
+  int64_t first = 0, count = 0;
+  if (!find_nan(values, first, count)) return;
+  const int64_t width = std::max<int64_t>(values.num_elements() / std::max<int64_t>(values.shape()[0], 1), 1);
+  std::string place = "row " + std::to_string(first / width);
+  const auto column = static_cast<size_t>(first % width);
+  if (column < columns.size()) place = "column '" + columns[column] + "', " + place;
+  if (columns.empty() && values.shape().rank() == 2) place = "column " + std::to_string(column) + ", " + place;
+  raise_input_error(what, " holds NaN in ", place, count > 1 ? " and " + std::to_string(count - 1) + " more" : "",
+                    ": leave such rows out or fill them");
+}
+
+Tensor fit_input(const Tensor& given, const Value& input, const std::vector<std::string>& columns) {
+  const std::string what = "input '" + input.name() + "'";
+  rows_of(given, what);
+  if (!fits_shape(given.shape(), input.shape()) || (is_floating(given.dtype()) && !is_floating(input.dtype()))) {
+    raise_input_error(what, " takes ", input.type(), ", got ", given.type());
+  }
+  require_no_nan(given, what, columns);
+  return given.to(input.dtype());
+}
+
+Tensor fit_target(const Tensor& given, const Graph& graph, const Loss& loss) {
+  const std::string what = "the target";
+  rows_of(given, what);
+  require_no_nan(given, what);
+  const Shape column{given.shape()[0], 1};
+  const DType number = is_floating(given.dtype()) ? DType::kF32 : DType::kI64;
+  std::string first_failure;
+  for (const DType dtype : {number, DType::kF32}) {
+    for (const bool add_dimension : {false, true}) {
+      if (add_dimension && given.shape().rank() != 1) continue;
+      const TensorType type{dtype, add_dimension ? column : given.shape()};
+      const std::string failure = failure_with(type, graph, loss);
+      if (failure.empty()) return given.to(dtype).reshaped(type.shape);
+      if (first_failure.empty()) first_failure = failure;
+    }
+  }
+  raise_input_error("the loss does not take a target of ", given.type(), ": ", first_failure);
+}
+
+void require_same_rows(const std::vector<Tensor>& tensors, const std::vector<std::string>& names) {
+  for (size_t i = 0; i < tensors.size(); ++i) {
+    const int64_t rows = rows_of(tensors[i], names[i]);
+    if (rows == tensors[0].shape()[0]) continue;
+    raise_input_error(names[i], " has ", rows, " rows, ", names[0], " has ", tensors[0].shape()[0]);
+  }
+}
+
+std::vector<Tensor> predict_in_batches(Model& model, const std::vector<Tensor>& inputs, int64_t batch_size) {
+  if (inputs.empty() || batch_size < 1) raise_input_error("there is nothing to predict from");
+  const int64_t rows = rows_of(inputs.front(), "the first input");
+  if (rows <= batch_size) return model.predict(inputs);
+  std::vector<Tensor> results;
+  for (int64_t begin = 0; begin < rows; begin += batch_size) {
+    const int64_t end = std::min(begin + batch_size, rows);
+    std::vector<Tensor> batch;
+    for (const Tensor& input : inputs) batch.push_back(input.rows(begin, end));
+    const std::vector<Tensor> outputs = model.predict(batch);
+    for (size_t i = 0; i < outputs.size(); ++i) {
+      Shape shape = outputs[i].shape();
+      if (shape.rank() == 0 || shape[0] != end - begin) {
+        raise_input_error("output ", i, " has shape ", shape, " for ", end - begin, " rows: predict with the model itself");
+      }
+      shape[0] = rows;
+      if (begin == 0) results.emplace_back(outputs[i].dtype(), shape);
+      std::memcpy(results[i].rows(begin, end).raw(), outputs[i].raw(), outputs[i].num_bytes());
+    }
+  }
+  return results;
+}
+
+}  // namespace thalweg

@@ -1,0 +1,175 @@
+"""Estimator: what it takes, what it refuses, scikit-learn around it, workers."""
+
+import multiprocessing
+import pickle
+
+import numpy as np
+import pandas as pd
+import pyarrow as pa
+import pytest
+from sklearn.base import clone
+from sklearn.model_selection import cross_val_score
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
+
+import thalweg
+from thalweg import data, nn
+
+
+def points(count=300, seed=0):
+    rng = np.random.default_rng(seed)
+    x = rng.normal(size=(count, 3))
+    return x, (x[:, 0] - x[:, 2] > 0).astype("int64")
+
+
+def network(outputs=2):
+    return nn.Sequential(nn.Linear(3, 16), nn.ReLU(), nn.Linear(16, outputs))
+
+
+def estimator(**options):
+    given = {"metrics": ["accuracy"], "epochs": 12, "learning_rate": 0.02, "batch_size": 32, "progress": "none"}
+    return thalweg.Estimator(network(), **{**given, **options})
+
+
+class Loader:
+    """What thalweg.data.from_loader uses of PyTorch's DataLoader."""
+
+    def __init__(self, dataset):
+        self.dataset = dataset
+
+    def collate_fn(self, samples):
+        return [np.stack(column) for column in zip(*samples)]
+
+
+def test_arrays_tables_and_datasets_give_the_same():
+    x, y = points()
+    frame = pd.DataFrame(x, columns=["a", "b", "c"])
+    expected = estimator().fit(x, y).predict(x)
+    single = x.astype("float32")
+    for given, target in (
+        (frame, pd.Series(y)),
+        (pa.Table.from_pandas(frame), pa.array(y)),
+        (pa.Table.from_pandas(frame), pa.chunked_array([y[:100], y[100:]])),
+        (data.TensorDataset([single], [y]), None),
+        (data.from_loader(Loader(list(zip(single, y)))), None),
+    ):
+        fitted = estimator().fit(given, target)
+        np.testing.assert_array_equal(fitted.predict(x), expected)
+    assert estimator().fit(x, y).score(x, y) > 0.95
+
+
+def test_regression_takes_targets_of_any_shape():
+    x, _ = points()
+    for y in (x[:, 0] * 2, (x[:, :1] * 2), np.round(x[:, 0] * 2).astype("int32")):
+        fitted = thalweg.Estimator(network(1), loss="mse", epochs=20, learning_rate=0.02, progress="none").fit(x, y)
+        assert fitted.predict(x).shape == (300, 1)
+        assert fitted.score(x, y) > -0.5
+
+
+def test_validation_and_history():
+    x, y = points()
+    fitted = estimator(epochs=3).fit(x, y, validation=points(50, 1))
+    frame = fitted.history_.to_frame()
+    assert list(frame.index) == [1, 2, 3] and {"loss", "validation_loss", "validation_accuracy"} <= set(frame.columns)
+    import matplotlib
+
+    matplotlib.use("Agg")
+    assert len(fitted.history_.plot().get_lines()) == 3
+
+
+@pytest.mark.parametrize(
+    "change, message",
+    [
+        (lambda x, y: (x[:, :2], y), "takes f32\\[\\?,3\\], got f64\\[300,2\\]"),
+        (lambda x, y: (x, y[:-1]), "the target has 299 rows, input 'input' has 300"),
+        (lambda x, y: (x, None), "give y"),
+        (lambda x, y: (np.where(x > 2.5, np.nan, x), y), "holds NaN in column"),
+        (lambda x, y: (x, np.where(y > 0, np.nan, 0.0)), "the target holds NaN"),
+        (lambda x, y: (x, x[:, 0]), "the loss does not take a target of f64"),
+        (lambda x, y: ((x, x), y), "1 inputs, got 2"),
+        (lambda x, y: (pd.DataFrame({"a": x[:, 0], "b": x[:, 1], "c": ["x"] * 300}), y), "column 'c' holds"),
+        (lambda x, y: (pd.DataFrame({"a": x[:, 0], "b": x[:, 1], "c": [None, *x[1:, 2]]}), y), "column 'c', row 0"),
+        (lambda x, y: (pa.table({"a": x[:, 0], "b": x[:, 1], "c": [None, *x[1:, 2]]}), y), "column 'c' has 1 nulls"),
+    ],
+)
+def test_what_does_not_fit_is_said_before_training(change, message):
+    x, y = points()
+    fitted = estimator(epochs=1).fit(x, y)
+    graph_of_three = thalweg.Estimator(fitted.model_, metrics=["accuracy"], progress="none")
+    with pytest.raises(ValueError, match=message):
+        graph_of_three.fit(*change(x, y))
+
+
+def test_other_misuse():
+    with pytest.raises(ValueError, match="not been fitted"):
+        estimator().predict(points()[0])
+    with pytest.raises(TypeError, match="not a str"):
+        thalweg.Estimator("resnet").fit(*points())
+    with pytest.raises(TypeError, match="a callback is"):
+        estimator(callbacks=[print]).fit(*points())
+    with pytest.raises(ValueError, match="no parameter 'epoch'"):
+        estimator().set_params(epoch=3)
+
+
+def test_scikit_learn_around_it():
+    x, y = points()
+    pipeline = make_pipeline(StandardScaler(), estimator())
+    assert pipeline.fit(x * 100, y).score(x * 100, y) > 0.95
+    scores = cross_val_score(estimator(), x, y, cv=3)
+    assert len(scores) == 3 and min(scores) > 0.9
+    copy = clone(estimator(epochs=7).set_params(batch_size=11))
+    assert copy.get_params()["epochs"] == 7 and copy.batch_size == 11 and not hasattr(copy, "model_")
+    parallel = cross_val_score(estimator(epochs=2), x, y, cv=2, n_jobs=2)
+    np.testing.assert_allclose(parallel, cross_val_score(estimator(epochs=2), x, y, cv=2), atol=0.02)
+
+
+def test_saving(tmp_path):
+    x, y = points()
+    fitted = estimator(epochs=2).fit(x, y)
+    fitted.save(str(tmp_path / "model.onnx"))
+    single = x.astype("float32")
+    np.testing.assert_allclose(thalweg.Model.load(str(tmp_path / "model.onnx"))(single), fitted.predict(x), rtol=1e-4, atol=1e-5)
+    fitted.save_weights(str(tmp_path / "weights.safetensors"))
+    other = estimator().load(str(tmp_path / "weights.safetensors"), x)
+    np.testing.assert_array_equal(other.predict(x), fitted.predict(x))
+
+
+def test_workers_train_one_model():
+    x, y = points()
+    alone = estimator(epochs=3).fit(x, y)
+    together = estimator(epochs=3, workers=3, scheme="allreduce").fit(x, y)
+    np.testing.assert_allclose(together.predict(x), alone.predict(x), rtol=1e-3, atol=1e-4)
+    assert len(together.history_) == 3
+
+
+def _predict(model, x, queue):
+    queue.put(model(x))
+
+
+def test_forked_processes_can_use_a_model():
+    x, y = points()
+    fitted = estimator(epochs=1).fit(x, y)
+    single = x.astype("float32")
+    expected = fitted.model_(single)
+    context = multiprocessing.get_context("fork")
+    queue = context.SimpleQueue()
+    process = context.Process(target=_predict, args=(fitted.model_, single, queue))
+    process.start()
+    process.join(60)
+    assert process.exitcode == 0
+    np.testing.assert_array_equal(queue.get(), expected)
+
+
+def _fit_and_predict(pickled, x, y, queue):
+    queue.put(pickle.loads(pickled).fit(x, y).predict(x))
+
+
+def test_spawned_processes_can_train():
+    x, y = points()
+    context = multiprocessing.get_context("spawn")
+    queue = context.SimpleQueue()
+    process = context.Process(target=_fit_and_predict, args=(pickle.dumps(estimator(epochs=2)), x, y, queue))
+    process.start()
+    process.join(120)
+    assert process.exitcode == 0
+    np.testing.assert_array_equal(queue.get(), estimator(epochs=2).fit(x, y).predict(x))

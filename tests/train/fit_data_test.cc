@@ -1,0 +1,98 @@
+// Copyright The Thalweg Authors. SPDX-License-Identifier: Apache-2.0
+#include "thalweg/fit_data.h"
+
+#include <gmock/gmock.h>
+
+#include <limits>
+
+#include "thalweg/input_error.h"
+#include "thalweg/losses.h"
+#include "thalweg/nn.h"
+
+namespace thalweg {
+namespace {
+
+constexpr double kNan = std::numeric_limits<double>::quiet_NaN();
+
+/// A linear layer of 3 numbers with so many outputs.
+std::unique_ptr<Graph> linear_graph(int64_t outputs) {
+  auto graph = std::make_unique<Graph>("linear");
+  Value* x = graph->input("x", {DType::kF32, {kFree, 3}});
+  graph->mark_output(nn::Linear(3, outputs).forward(nn::Scope(*graph), x));
+  return graph;
+}
+
+template <typename Call>
+std::string message_of(Call call) {
+  try {
+    call();
+  } catch (const InputError& error) {
+    return error.what();
+  }
+  return "no InputError";
+}
+
+TEST(FitData, JoinsColumnsOfAnyType) {
+  const Tensor joined = join_columns({{"a", Tensor::from<int64_t>({2}, {1, 2})}, {"b", Tensor::from<double>({2}, {0.5, 1.5})}});
+  EXPECT_EQ(joined.type(), (TensorType{DType::kF32, {2, 2}}));
+  const float* values = joined.data<float>();
+  EXPECT_THAT(std::vector<float>(values, values + 4), testing::ElementsAre(1, 0.5, 2, 1.5));
+  const std::string message = message_of([] {
+    join_columns({{"a", Tensor::from<float>({2}, {1, 2})}, {"b", Tensor::from<float>({3}, {1, 2, 3})}});
+  });
+  EXPECT_EQ(message, "column 'b' has shape [3]; the first one has 2 rows");
+}
+
+TEST(FitData, SaysWhereNanIs) {
+  const Tensor values = Tensor::from<double>({2, 2}, {1, 2, kNan, kNan});
+  EXPECT_EQ(message_of([&] { require_no_nan(values, "input 'x'", {"age", "height"}); }),
+            "input 'x' holds NaN in column 'age', row 1 and 1 more: leave such rows out or fill them");
+  EXPECT_THAT(message_of([&] { require_no_nan(values, "x"); }), testing::HasSubstr("column 0, row 1"));
+  EXPECT_NO_THROW(require_no_nan(Tensor::from<float>({2}, {1, 2}), "x"));
+}
+
+TEST(FitData, ConvertsInputsWithoutLoss) {
+  const auto graph = linear_graph(2);
+  const Value& x = *graph->inputs()[0];
+  EXPECT_EQ(fit_input(Tensor::zeros(DType::kF64, {4, 3}), x).dtype(), DType::kF32);
+  EXPECT_EQ(fit_input(Tensor::zeros(DType::kI32, {4, 3}), x).dtype(), DType::kF32);
+  EXPECT_EQ(message_of([&] { fit_input(Tensor::zeros(DType::kF32, {4, 5}), x); }),
+            "input 'x' takes f32[?,3], got f32[4,5]");
+  Graph tokens("tokens");
+  Value* ids = tokens.input("ids", {DType::kI64, {kFree}});
+  EXPECT_EQ(fit_input(Tensor::zeros(DType::kI32, {4}), *ids).dtype(), DType::kI64);
+  EXPECT_THAT(message_of([&] { fit_input(Tensor::zeros(DType::kF32, {4}), *ids); }), testing::HasSubstr("takes i64"));
+}
+
+TEST(FitData, FindsTheTargetThatTheLossTakes) {
+  const auto classes = linear_graph(3);
+  EXPECT_EQ(fit_target(Tensor::zeros(DType::kI32, {4}), *classes, losses::by_name("cross_entropy")).type(),
+            (TensorType{DType::kI64, {4}}));
+  const auto number = linear_graph(1);
+  EXPECT_EQ(fit_target(Tensor::zeros(DType::kI64, {4}), *number, losses::by_name("mse")).type(),
+            (TensorType{DType::kF32, {4, 1}}));
+  EXPECT_EQ(fit_target(Tensor::zeros(DType::kF64, {4, 1}), *number, losses::by_name("mse")).type(),
+            (TensorType{DType::kF32, {4, 1}}));
+  EXPECT_THAT(message_of([&] {
+                fit_target(Tensor::zeros(DType::kF32, {4}), *classes, losses::by_name("cross_entropy"));
+              }),
+              testing::HasSubstr("the loss does not take a target of f32[4]"));
+}
+
+TEST(FitData, ComparesRows) {
+  const Tensor two = Tensor::zeros(DType::kF32, {2, 3}), three = Tensor::zeros(DType::kI64, {3});
+  EXPECT_EQ(message_of([&] { require_same_rows({two, three}, {"input 'x'", "the target"}); }),
+            "the target has 3 rows, input 'x' has 2");
+}
+
+TEST(FitData, PredictsInBatches) {
+  Model model(linear_graph(2));
+  Tensor x(DType::kF32, {7, 3});
+  for (int64_t i = 0; i < 21; ++i) x.data<float>()[i] = static_cast<float>(i);
+  const Tensor whole = model.predict({x})[0], parts = predict_in_batches(model, {x}, 3)[0];
+  ASSERT_EQ(parts.type(), whole.type());
+  for (int64_t i = 0; i < 14; ++i) EXPECT_NEAR(parts.data<float>()[i], whole.data<float>()[i], 1e-4);
+}
+
+}  // namespace
+}  // namespace thalweg
