@@ -34,7 +34,10 @@ file(GLOB_RECURSE python_files CONFIGURE_DEPENDS RELATIVE "${PROJECT_SOURCE_DIR}
 foreach(file IN LISTS python_files)
   cmake_path(GET file PARENT_PATH folder)
   file(MAKE_DIRECTORY "${python_package_dir}/${folder}")
-  file(CREATE_LINK "${PROJECT_SOURCE_DIR}/python/thalweg/${file}" "${python_package_dir}/${file}" SYMBOLIC)
+  # Only where there is none: somebody may be using the package while CMake runs again.
+  if(NOT EXISTS "${python_package_dir}/${file}")
+    file(CREATE_LINK "${PROJECT_SOURCE_DIR}/python/thalweg/${file}" "${python_package_dir}/${file}" SYMBOLIC)
+  endif()
 endforeach()
 
 nanobind_add_stub(python_core_stub MODULE thalweg._core RECURSIVE OUTPUT_PATH "${python_package_dir}"

@@ -27,16 +27,16 @@ void require_no_nan(const Tensor& values, const std::string& what, const std::ve
 /// Throws InputError that names the input if type or shape do not fit, or if something is NaN.
 Tensor fit_input(const Tensor& given, const Value& input, const std::vector<std::string>& columns = {});
 
-/// The array as the loss takes it for a target: as it is, as i64 if it holds whole numbers or as f32, and of rank 1 with
-/// a last dimension of 1 added; the first of these that the loss accepts for the outputs of `graph`. Throws InputError
-/// with what the loss said if it accepts none, or if something is NaN. For models with one target.
+/// The array as the loss takes it for a target: as it is, as i64 if it holds whole numbers or as f32, and of rank 1
+/// with a last dimension of 1 added; the first of these that the loss accepts for the outputs of `graph`. Throws
+/// InputError with what the loss said if it accepts none, or if something is NaN. For models with one target.
 Tensor fit_target(const Tensor& given, const Graph& graph, const Loss& loss);
 
 /// Throws InputError unless all have as many rows as the first; `names` are for the message.
 void require_same_rows(const std::vector<Tensor>& tensors, const std::vector<std::string>& names);
 
-/// Predictions for as many rows as there are, in memory for a batch at a time; the outputs of all rows in one tensor each.
-/// Throws InputError if an output has no row for each row of the inputs.
+/// Predictions for as many rows as there are, in memory for a batch at a time; the outputs of all rows in one tensor
+/// each. Throws InputError if an output has no row for each row of the inputs.
 std::vector<Tensor> predict_in_batches(Model& model, const std::vector<Tensor>& inputs, int64_t batch_size = 256);
 
 }  // namespace thalweg

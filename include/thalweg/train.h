@@ -204,6 +204,8 @@ class Trainer {
   /// The mean loss and the metrics over all samples.
   Scores evaluate(const data::Dataset& data, const std::vector<std::shared_ptr<metrics::Metric>>& metrics);
   Scores evaluate(const data::Dataset& data);
+  /// What schedules and early stopping look at (TrainOptions::score), negative if lower is better: higher is better.
+  double score(const data::Dataset& data);
 
   /// Ends `fit` after the step under way, with a checkpoint if they are on and the model in a usable state. Holds until
   /// it is taken back. Safe in a signal handler.

@@ -25,7 +25,8 @@ void bind_states(nb::module_& module) {
   nb::class_<TrainState>(module, "TrainState", "Where a run stands and how it fares.")
       .def_prop_ro("iteration", [](const TrainState& self) { return self.progress.iteration; })
       .def_prop_ro("epoch", [](const TrainState& self) { return self.progress.epoch; })
-      .def_prop_ro("loss", [](const TrainState& self) { return self.progress.loss; }, "Of the last step.")
+      .def_prop_ro(
+          "loss", [](const TrainState& self) { return self.progress.loss; }, "Of the last step.")
       .def_ro("epochs", &TrainState::epochs, "Of the whole run; 0 if something else ends it.")
       .def_ro("epoch_loss", &TrainState::epoch_loss, "Mean over the epoch so far.")
       .def_ro("learning_rate", &TrainState::learning_rate)
@@ -65,7 +66,8 @@ void SignalWatch::rethrow() {
 
 void bind_callbacks(nb::module_& module) {
   bind_states(module);
-  nb::class_<Callback, PythonCallback>(module, "Callback", R"(Watches a run. Whatever it raises ends the run and leaves fit.
+  nb::class_<Callback, PythonCallback>(module, "Callback",
+                                       R"(Watches a run. Whatever it raises ends the run and leaves fit.
 
     class Watch(thalweg.Callback):
         def on_epoch(self, state):

@@ -12,8 +12,8 @@ using Numbers = std::map<std::string, double>;
 Numbers numbers_from(const nb::kwargs& options) {
   Numbers numbers;
   for (const auto& [name, value] : options) {
-    numbers[nb::cast<std::string>(name)] = PyBool_Check(value.ptr()) ? (value.is(nb::handle(Py_True)) ? 1.0 : 0.0)
-                                                                     : nb::cast<double>(value);
+    numbers[nb::cast<std::string>(name)] =
+        PyBool_Check(value.ptr()) ? (value.is(nb::handle(Py_True)) ? 1.0 : 0.0) : nb::cast<double>(value);
   }
   return numbers;
 }
@@ -69,21 +69,24 @@ void bind_optimizers(nb::module_& module) {
       .def_ro("name", &OptimizerChoice::name)
       .def_ro("options", &OptimizerChoice::options)
       .def_ro("learning_rate", &OptimizerChoice::learning_rate)
-      .def("__getstate__", [](const OptimizerChoice& self) {
-        return std::make_tuple(self.name, self.options, self.learning_rate);
-      })
-      .def("__setstate__", [](OptimizerChoice& self, const std::tuple<std::string, Numbers, std::optional<double>>& state) {
-        new (&self) OptimizerChoice{std::get<0>(state), std::get<1>(state), std::get<2>(state)};
-      });
+      .def("__getstate__",
+           [](const OptimizerChoice& self) { return std::make_tuple(self.name, self.options, self.learning_rate); })
+      .def("__setstate__",
+           [](OptimizerChoice& self, const std::tuple<std::string, Numbers, std::optional<double>>& state) {
+             new (&self) OptimizerChoice{std::get<0>(state), std::get<1>(state), std::get<2>(state)};
+           });
   auto m = module.def_submodule("optim", R"(Optimisers: thalweg.optim.adam(learning_rate=0.01, weight_decay=1e-4).
 
 Options and defaults are those of include/thalweg/optim.h; an unknown one is an error that lists them.)");
   for (const std::string& name : optim::optimizer_names()) {
-    m.def(name.c_str(), [name](std::optional<double> learning_rate, const nb::kwargs& options) {
-      OptimizerChoice choice{name, numbers_from(options), learning_rate};
-      optim::make_optimizer(name, choice.options);
-      return choice;
-    }, "learning_rate"_a = nb::none(), "options"_a);
+    m.def(
+        name.c_str(),
+        [name](std::optional<double> learning_rate, const nb::kwargs& options) {
+          OptimizerChoice choice{name, numbers_from(options), learning_rate};
+          optim::make_optimizer(name, choice.options);
+          return choice;
+        },
+        "learning_rate"_a = nb::none(), "options"_a);
   }
 }
 
@@ -97,11 +100,14 @@ void bind_metrics(nb::module_& module) {
       });
   auto m = module.def_submodule("metrics", "Metrics: thalweg.metrics.top_k_accuracy(k=5).");
   for (const std::string& name : metrics::metric_names()) {
-    m.def(name.c_str(), [name](const nb::kwargs& options) {
-      MetricChoice choice{name, numbers_from(options)};
-      metrics::make_metric(name, choice.options);
-      return choice;
-    }, "options"_a);
+    m.def(
+        name.c_str(),
+        [name](const nb::kwargs& options) {
+          MetricChoice choice{name, numbers_from(options)};
+          metrics::make_metric(name, choice.options);
+          return choice;
+        },
+        "options"_a);
   }
 }
 

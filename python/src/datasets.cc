@@ -1,12 +1,12 @@
 // Copyright The Thalweg Authors. SPDX-License-Identifier: Apache-2.0
 #include <cstring>
 
+#include "engine_calls.h"
 #include "thalweg/data.h"
 #include "thalweg/data/idx.h"
 #include "thalweg/data/image_folder.h"
 #include "thalweg/data/text.h"
 #include "thalweg/data/views.h"
-#include "engine_calls.h"
 #include "thalweg/fit_data.h"
 #include "training.h"
 
@@ -62,8 +62,10 @@ class FunctionDataset : public Dataset {
     return types;
   }
 
-  static void copy(const Arrays& from, const std::vector<TensorType>& types, const Arrays& to, int64_t row, int64_t count) {
-    if (from.size() != types.size()) raise_input_error("the data gave ", from.size(), " arrays, at first ", types.size());
+  static void copy(const Arrays& from, const std::vector<TensorType>& types, const Arrays& to, int64_t row,
+                   int64_t count) {
+    if (from.size() != types.size())
+      raise_input_error("the data gave ", from.size(), " arrays, at first ", types.size());
     for (size_t i = 0; i < from.size(); ++i) {
       const Tensor target = to[i].rows(row, row + count);
       if (from[i].type() != target.type()) {
@@ -92,13 +94,19 @@ std::pair<Arrays, Arrays> fetch(const Dataset& dataset, const std::vector<int64_
 
 void bind_views(nb::module_& m) {
   nb::class_<data::Subset, Dataset>(m, "Subset", "Samples chosen by number.")
-      .def("__init__", [](data::Subset* self, std::shared_ptr<Dataset> source, std::vector<int64_t> indices) {
-        new (self) data::Subset(std::move(source), std::move(indices));
-      }, "source"_a, "indices"_a);
+      .def(
+          "__init__",
+          [](data::Subset* self, std::shared_ptr<Dataset> source, std::vector<int64_t> indices) {
+            new (self) data::Subset(std::move(source), std::move(indices));
+          },
+          "source"_a, "indices"_a);
   nb::class_<data::Concat, Dataset>(m, "Concat", "The samples of each source in turn.")
-      .def("__init__", [](data::Concat* self, const std::vector<std::shared_ptr<Dataset>>& sources) {
-        new (self) data::Concat({sources.begin(), sources.end()});
-      }, "sources"_a);
+      .def(
+          "__init__",
+          [](data::Concat* self, const std::vector<std::shared_ptr<Dataset>>& sources) {
+            new (self) data::Concat({sources.begin(), sources.end()});
+          },
+          "sources"_a);
 }
 
 void bind_files(nb::module_& m) {
@@ -106,53 +114,77 @@ void bind_files(nb::module_& m) {
 
 `pipeline` is JSON: {"transforms": [{"name": "resize_shorter", "shorter": 256}, {"name": "center_crop"}]}; what is absent
 keeps its default (include/thalweg/data/transforms.h).)")
-      .def("__init__", [](data::ImageFolder* self, const std::string& directory, const std::optional<std::string>& pipeline) {
-        data::ImageFolderOptions options;
-        if (pipeline.has_value()) options.pipeline = data::Pipeline::from_json(*pipeline);
-        new (self) data::ImageFolder(directory, options);
-      }, "directory"_a, "pipeline"_a = nb::none())
+      .def(
+          "__init__",
+          [](data::ImageFolder* self, const std::string& directory, const std::optional<std::string>& pipeline) {
+            data::ImageFolderOptions options;
+            if (pipeline.has_value()) options.pipeline = data::Pipeline::from_json(*pipeline);
+            new (self) data::ImageFolder(directory, options);
+          },
+          "directory"_a, "pipeline"_a = nb::none())
       .def_prop_ro("classes", &data::ImageFolder::classes);
   nb::class_<data::Vocabulary>(m, "Vocabulary", "Tokens and their numbers; 0 is padding, 1 a token that is not in it.")
-      .def_static("from_file", [](const std::string& path, int64_t max_tokens, int64_t min_count) {
-        return data::Vocabulary::from_counts(data::count_tokens(path), {max_tokens, min_count});
-      }, "path"_a, "max_tokens"_a = data::VocabularyOptions{}.max_tokens, "min_count"_a = data::VocabularyOptions{}.min_count,
-                  nb::call_guard<nb::gil_scoped_release>(), "Of the lines that TextLines reads.")
+      .def_static(
+          "from_file",
+          [](const std::string& path, int64_t max_tokens, int64_t min_count) {
+            return data::Vocabulary::from_counts(data::count_tokens(path), {max_tokens, min_count});
+          },
+          "path"_a, "max_tokens"_a = data::VocabularyOptions{}.max_tokens,
+          "min_count"_a = data::VocabularyOptions{}.min_count, nb::call_guard<nb::gil_scoped_release>(),
+          "Of the lines that TextLines reads.")
       .def_static("load", &data::Vocabulary::load, "path"_a)
       .def("save", &data::Vocabulary::save, "path"_a)
-      .def("encode", [](const data::Vocabulary& self, const std::string& text) { return self.encode(text); }, "text"_a)
+      .def(
+          "encode", [](const data::Vocabulary& self, const std::string& text) { return self.encode(text); }, "text"_a)
       .def("__len__", &data::Vocabulary::size);
-  nb::class_<data::TextLines, Dataset>(m, "TextLines", R"(Lines of a text file as rows of token numbers, int64 [N, length].
+  nb::class_<data::TextLines, Dataset>(m, "TextLines",
+                                       R"(Lines of a text file as rows of token numbers, int64 [N, length].
 
 Each line begins with its class and a tab.)")
-      .def("__init__", [](data::TextLines* self, const std::string& path, const data::Vocabulary& vocabulary, int64_t length) {
-        data::TextLinesOptions options;
-        options.shape.length = length;
-        new (self) data::TextLines(path, vocabulary, options);
-      }, "path"_a, "vocabulary"_a, "length"_a = data::SequenceShape{}.length)
+      .def(
+          "__init__",
+          [](data::TextLines* self, const std::string& path, const data::Vocabulary& vocabulary, int64_t length) {
+            data::TextLinesOptions options;
+            options.shape.length = length;
+            new (self) data::TextLines(path, vocabulary, options);
+          },
+          "path"_a, "vocabulary"_a, "length"_a = data::SequenceShape{}.length)
       .def_prop_ro("classes", &data::TextLines::classes);
-  m.def("read_mnist", [](const std::string& directory) {
-    data::Mnist mnist = data::read_mnist(directory);
-    return std::make_pair(std::make_shared<data::TensorDataset>(std::move(mnist.train)),
-                          std::make_shared<data::TensorDataset>(std::move(mnist.test)));
-  }, "directory"_a, nb::call_guard<nb::gil_scoped_release>(), "The training and the test set of the MNIST digits.");
+  m.def(
+      "read_mnist",
+      [](const std::string& directory) {
+        data::Mnist mnist = data::read_mnist(directory);
+        return std::make_pair(std::make_shared<data::TensorDataset>(std::move(mnist.train)),
+                              std::make_shared<data::TensorDataset>(std::move(mnist.test)));
+      },
+      "directory"_a, nb::call_guard<nb::gil_scoped_release>(), "The training and the test set of the MNIST digits.");
 }
 
 void bind_fitting(nb::module_& m) {
-  m.def("join_columns", [](const std::vector<std::pair<std::string, Tensor>>& columns) {
-    std::vector<NamedColumn> named;
-    for (const auto& [name, values] : columns) named.push_back({name, values});
-    return join_columns(named);
-  }, "columns"_a, nb::call_guard<nb::gil_scoped_release>());
+  m.def(
+      "join_columns",
+      [](const std::vector<std::pair<std::string, Tensor>>& columns) {
+        std::vector<NamedColumn> named;
+        for (const auto& [name, values] : columns) named.push_back({name, values});
+        return join_columns(named);
+      },
+      "columns"_a, nb::call_guard<nb::gil_scoped_release>());
   m.def("fit_input", fit_input, "given"_a, "input"_a, "columns"_a);
-  m.def("fit_target", [](const Tensor& given, const Graph& graph, nb::handle loss) {
-    return fit_target(given, graph, loss_from(loss));
-  }, "given"_a, "graph"_a, "loss"_a);
-  m.def("predict", [](Model& model, const Arrays& inputs, std::optional<int64_t> batch_size) {
-    const Arrays outputs = call_engine([&] {
-      return batch_size ? predict_in_batches(model, inputs, *batch_size) : predict_in_batches(model, inputs);
-    });
-    return outputs.size() == 1 ? to_numpy(outputs[0]) : nb::cast(outputs);
-  }, "model"_a, "inputs"_a, "batch_size"_a = nb::none());
+  m.def(
+      "fit_target",
+      [](const Tensor& given, const Graph& graph, nb::handle loss) {
+        return fit_target(given, graph, loss_from(loss));
+      },
+      "given"_a, "graph"_a, "loss"_a);
+  m.def(
+      "predict",
+      [](Model& model, const Arrays& inputs, std::optional<int64_t> batch_size) {
+        const Arrays outputs = call_engine([&] {
+          return batch_size ? predict_in_batches(model, inputs, *batch_size) : predict_in_batches(model, inputs);
+        });
+        return outputs.size() == 1 ? to_numpy(outputs[0]) : nb::cast(outputs);
+      },
+      "model"_a, "inputs"_a, "batch_size"_a = nb::none());
   m.def("require_same_rows", require_same_rows, "tensors"_a, "names"_a);
 }
 
@@ -162,8 +194,9 @@ void bind_datasets(nb::module_& module) {
   auto m = module.def_submodule("data", "Where samples come from.");
   nb::class_<Dataset>(m, "Dataset", "Samples that can be asked for by number.")
       .def("__len__", &Dataset::size)
-      .def_prop_ro("input_types", [](const Dataset& self) { return described(self.input_types()); },
-                   "Element type and shape of each input; None is the batch.")
+      .def_prop_ro(
+          "input_types", [](const Dataset& self) { return described(self.input_types()); },
+          "Element type and shape of each input; None is the batch.")
       .def_prop_ro("target_types", [](const Dataset& self) { return described(self.target_types()); })
       .def("fetch", fetch, "indices"_a, nb::call_guard<nb::gil_scoped_release>(),
            "Inputs and targets of these samples, a list of arrays each.");

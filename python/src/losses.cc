@@ -15,35 +15,40 @@ const char* const kMean = losses::name_of(losses::CrossEntropyOptions{}.reductio
 /// Losses of a prediction and a target that have a reduction and nothing else.
 void bind_plain(nb::module_& m) {
   using Plain = Value* (*)(Value*, Value*, Reduction);
-  static constexpr std::pair<const char*, Plain> kPlain[] = {
-      {"bce", losses::bce},
-      {"mse", losses::mse},
-      {"l1", losses::l1},
-      {"soft_margin", losses::soft_margin},
-      {"multilabel_margin", losses::multilabel_margin},
-      {"multilabel_soft_margin", losses::multilabel_soft_margin},
-      {"mape", losses::mape},
-      {"msle", losses::msle},
-      {"log_cosh", losses::log_cosh}};
+  static constexpr std::pair<const char*, Plain> kPlain[] = {{"bce", losses::bce},
+                                                             {"mse", losses::mse},
+                                                             {"l1", losses::l1},
+                                                             {"soft_margin", losses::soft_margin},
+                                                             {"multilabel_margin", losses::multilabel_margin},
+                                                             {"multilabel_soft_margin", losses::multilabel_soft_margin},
+                                                             {"mape", losses::mape},
+                                                             {"msle", losses::msle},
+                                                             {"log_cosh", losses::log_cosh}};
   for (const auto& [name, function] : kPlain) {
     const Plain loss = function;
-    def_op(m, name, [loss](Value* input, Value* target, const std::string& reduction) {
-      return loss(input, target, reduction_from_name(reduction));
-    }, "input"_a, "target"_a, "reduction"_a = kMean);
+    def_op(
+        m, name,
+        [loss](Value* input, Value* target, const std::string& reduction) {
+          return loss(input, target, reduction_from_name(reduction));
+        },
+        "input"_a, "target"_a, "reduction"_a = kMean);
   }
 }
 
 /// Those with a number besides, for which nothing is passed on if nothing is given.
 void bind_with_number(nb::module_& m) {
   const auto def = [&](const char* name, const char* argument, auto loss) {
-    def_op(m, name, [loss](Value* input, Value* target, std::optional<double> number, const std::string& reduction) {
-      const Reduction how = reduction_from_name(reduction);
-      if (number.has_value()) return loss(input, target, *number, how);
-      if (how != losses::CrossEntropyOptions{}.reduction) {
-        raise_input_error("with a reduction the loss needs its number too");
-      }
-      return loss(input, target);
-    }, "input"_a, "target"_a, nb::arg(argument) = nb::none(), "reduction"_a = kMean);
+    def_op(
+        m, name,
+        [loss](Value* input, Value* target, std::optional<double> number, const std::string& reduction) {
+          const Reduction how = reduction_from_name(reduction);
+          if (number.has_value()) return loss(input, target, *number, how);
+          if (how != losses::CrossEntropyOptions{}.reduction) {
+            raise_input_error("with a reduction the loss needs its number too");
+          }
+          return loss(input, target);
+        },
+        "input"_a, "target"_a, nb::arg(argument) = nb::none(), "reduction"_a = kMean);
   };
   def("smooth_l1", "beta", [](auto... args) { return losses::smooth_l1(args...); });
   def("huber", "delta", [](auto... args) { return losses::huber(args...); });
@@ -55,23 +60,37 @@ void bind_with_number(nb::module_& m) {
 
 void bind_with_options(nb::module_& m) {
   const losses::CrossEntropyOptions usual;
-  def_op(m, "cross_entropy", [](Value* input, Value* target, Value* weight, std::optional<int64_t> ignore_index,
-                                const std::string& reduction, double label_smoothing) {
-    return losses::cross_entropy(input, target, {reduction_from_name(reduction), ignore_index, label_smoothing, weight});
-  }, "input"_a, "target"_a, "weight"_a.none() = nb::none(), "ignore_index"_a = nb::none(), "reduction"_a = kMean,
-         "label_smoothing"_a = usual.label_smoothing, "Logits [N, C, ...] and class numbers [N, ...].");
-  def_op(m, "nll", [](Value* input, Value* target, Value* weight, std::optional<int64_t> ignore_index,
-                      const std::string& reduction) {
-    return losses::nll(input, target, {reduction_from_name(reduction), ignore_index, weight});
-  }, "input"_a, "target"_a, "weight"_a.none() = nb::none(), "ignore_index"_a = nb::none(), "reduction"_a = kMean);
-  def_op(m, "bce_with_logits", [](Value* input, Value* target, const std::string& reduction, Value* pos_weight) {
-    return losses::bce_with_logits(input, target, {reduction_from_name(reduction), pos_weight});
-  }, "input"_a, "target"_a, "reduction"_a = kMean, "pos_weight"_a.none() = nb::none());
+  def_op(
+      m, "cross_entropy",
+      [](Value* input, Value* target, Value* weight, std::optional<int64_t> ignore_index, const std::string& reduction,
+         double label_smoothing) {
+        return losses::cross_entropy(input, target,
+                                     {reduction_from_name(reduction), ignore_index, label_smoothing, weight});
+      },
+      "input"_a, "target"_a, "weight"_a.none() = nb::none(), "ignore_index"_a = nb::none(), "reduction"_a = kMean,
+      "label_smoothing"_a = usual.label_smoothing, "Logits [N, C, ...] and class numbers [N, ...].");
+  def_op(
+      m, "nll",
+      [](Value* input, Value* target, Value* weight, std::optional<int64_t> ignore_index,
+         const std::string& reduction) {
+        return losses::nll(input, target, {reduction_from_name(reduction), ignore_index, weight});
+      },
+      "input"_a, "target"_a, "weight"_a.none() = nb::none(), "ignore_index"_a = nb::none(), "reduction"_a = kMean);
+  def_op(
+      m, "bce_with_logits",
+      [](Value* input, Value* target, const std::string& reduction, Value* pos_weight) {
+        return losses::bce_with_logits(input, target, {reduction_from_name(reduction), pos_weight});
+      },
+      "input"_a, "target"_a, "reduction"_a = kMean, "pos_weight"_a.none() = nb::none());
   const losses::KlDivOptions kl;
-  def_op(m, "kl_div", [](Value* input, Value* target, const std::string& reduction, bool log_target) {
-    const bool batch_mean = reduction == "batchmean";
-    return losses::kl_div(input, target, {batch_mean ? Reduction::kMean : reduction_from_name(reduction), batch_mean, log_target});
-  }, "input"_a, "target"_a, "reduction"_a = kMean, "log_target"_a = kl.log_target);
+  def_op(
+      m, "kl_div",
+      [](Value* input, Value* target, const std::string& reduction, bool log_target) {
+        const bool batch_mean = reduction == "batchmean";
+        return losses::kl_div(input, target,
+                              {batch_mean ? Reduction::kMean : reduction_from_name(reduction), batch_mean, log_target});
+      },
+      "input"_a, "target"_a, "reduction"_a = kMean, "log_target"_a = kl.log_target);
 }
 
 }  // namespace

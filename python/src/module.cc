@@ -1,5 +1,6 @@
 // Copyright The Thalweg Authors. SPDX-License-Identifier: Apache-2.0
 #include "bindings.h"
+#include "tools.h"
 #include "training.h"
 
 NB_MODULE(_core, module) {
@@ -20,4 +21,6 @@ NB_MODULE(_core, module) {
   bind_datasets(module);
   bind_callbacks(module);
   bind_trainer(module);
+  bind_rate_finder(module);
+  bind_optimize(module);
 }

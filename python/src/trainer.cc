@@ -49,7 +49,8 @@ class Keywords {
     if (!text.empty()) field = from_name(text);
   }
   void require_empty() const {
-    if (left_.size() > 0) raise_input_error("there is no train option ", nb::repr(nb::object(left_.attr("keys")())).c_str());
+    if (left_.size() > 0)
+      raise_input_error("there is no train option ", nb::repr(nb::object(left_.attr("keys")())).c_str());
   }
 
  private:
@@ -128,39 +129,49 @@ void bind_groups(nb::module_& module) {
   nb::class_<SchemeHandle>(module, "Scheme", "How workers train one model together.");
   auto m = module.def_submodule("groups", "Groups of processes that train one model.");
   nb::class_<comm::Rendezvous>(m, "Rendezvous", "Where the members of a group meet.")
-      .def("__init__", [](comm::Rendezvous* self, int size, const std::string& secret) {
-        comm::RendezvousOptions options;
-        options.secret = secret;
-        options.min_size = size;
-        options.max_size = size;
-        options.log = [](const std::string&) {};
-        new (self) comm::Rendezvous(options);
-      }, "size"_a, "secret"_a, nb::call_guard<nb::gil_scoped_release>())
+      .def(
+          "__init__",
+          [](comm::Rendezvous* self, int size, const std::string& secret) {
+            comm::RendezvousOptions options;
+            options.secret = secret;
+            options.min_size = size;
+            options.max_size = size;
+            options.log = [](const std::string&) {};
+            new (self) comm::Rendezvous(options);
+          },
+          "size"_a, "secret"_a, nb::call_guard<nb::gil_scoped_release>())
       .def_prop_ro("address", &comm::Rendezvous::address);
   m.def("make_secret", comm::make_secret, "A secret nobody can guess, for one job.");
-  m.def("join", [](const std::string& scheme, const std::optional<std::string>& rendezvous, const std::string& secret) {
-    sync::SchemeOptions options;
-    options.name = scheme;
-    comm::GroupOptions group;
-    if (!rendezvous.has_value()) group = comm::options_from_environment();
-    if (rendezvous.has_value()) group.rendezvous = *rendezvous;
-    if (rendezvous.has_value()) group.secret = secret;
-    return SchemeHandle{sync::make_scheme(options, comm::Group::join(group))};
-  }, "scheme"_a = sync::SchemeOptions{}.name, "rendezvous"_a = nb::none(), "secret"_a = "",
-        nb::call_guard<nb::gil_scoped_release>(),
-        "Joins a group and returns the scheme for Trainer; without a rendezvous, that of `thalweg launch`.");
-  m.def("schemes", [] {
-    std::map<std::string, std::string> result;
-    for (const sync::Preset& preset : sync::presets()) result[preset.name] = preset.description;
-    return result;
-  }, "What each scheme does, by name.");
+  m.def(
+      "join",
+      [](const std::string& scheme, const std::optional<std::string>& rendezvous, const std::string& secret) {
+        sync::SchemeOptions options;
+        options.name = scheme;
+        comm::GroupOptions group;
+        if (!rendezvous.has_value()) group = comm::options_from_environment();
+        if (rendezvous.has_value()) group.rendezvous = *rendezvous;
+        if (rendezvous.has_value()) group.secret = secret;
+        return SchemeHandle{sync::make_scheme(options, comm::Group::join(group))};
+      },
+      "scheme"_a = sync::SchemeOptions{}.name, "rendezvous"_a = nb::none(), "secret"_a = "",
+      nb::call_guard<nb::gil_scoped_release>(),
+      "Joins a group and returns the scheme for Trainer; without a rendezvous, that of `thalweg launch`.");
+  m.def(
+      "schemes",
+      [] {
+        std::map<std::string, std::string> result;
+        for (const sync::Preset& preset : sync::presets()) result[preset.name] = preset.description;
+        return result;
+      },
+      "What each scheme does, by name.");
 }
 
 }  // namespace
 
 void bind_trainer(nb::module_& module) {
   bind_groups(module);
-  nb::class_<WatchedTrainer>(module, "Trainer", R"(Trains a model on datasets; thalweg.Estimator takes arrays and tables.
+  nb::class_<WatchedTrainer>(module, "Trainer",
+                             R"(Trains a model on datasets; thalweg.Estimator takes arrays and tables.
 
     trainer = thalweg.Trainer(model, "cross_entropy", "adam", epochs=3, batch_size=64, metrics=["accuracy"])
     trainer.fit(train, validation)
@@ -170,16 +181,28 @@ Options are those of TrainOptions (include/thalweg/train.h) by name; what is abs
       .def("fit", fit, "train"_a, "validation"_a.none() = nb::none(),
            "Trains until the end, and returns the record of every epoch. Ctrl-C ends it after the step under way.")
       .def("evaluate", evaluate, "data"_a, "The mean loss and the metrics over all samples.")
-      .def("request_stop", [](WatchedTrainer& self, bool stop) { self.trainer->request_stop(stop); }, "stop"_a = true,
-           "Ends fit, on another thread or in a callback, after the step under way.")
-      .def("resume", [](WatchedTrainer& self, const std::string& path) { self.trainer->resume(path); }, "path"_a,
-           nb::call_guard<nb::gil_scoped_release>(), "Goes on from a checkpoint.")
-      .def("save_checkpoint", [](WatchedTrainer& self, const std::string& path) { return self.trainer->save_checkpoint(path); },
-           "directory"_a, nb::call_guard<nb::gil_scoped_release>())
+      .def(
+          "score",
+          [](WatchedTrainer& self, const data::Dataset& data) {
+            return call_engine([&] { return self.trainer->score(data); });
+          },
+          "data"_a,
+          "The first metric or what `score` names, negative if lower is better; minus the loss without metrics.")
+      .def(
+          "request_stop", [](WatchedTrainer& self, bool stop) { self.trainer->request_stop(stop); }, "stop"_a = true,
+          "Ends fit, on another thread or in a callback, after the step under way.")
+      .def(
+          "resume", [](WatchedTrainer& self, const std::string& path) { self.trainer->resume(path); }, "path"_a,
+          nb::call_guard<nb::gil_scoped_release>(), "Goes on from a checkpoint.")
+      .def(
+          "save_checkpoint",
+          [](WatchedTrainer& self, const std::string& path) { return self.trainer->save_checkpoint(path); },
+          "directory"_a, nb::call_guard<nb::gil_scoped_release>())
       .def_prop_ro("history", [](WatchedTrainer& self) { return self.trainer->history(); })
       .def_prop_ro("state", [](WatchedTrainer& self) { return self.trainer->state(); })
-      .def("explain", [](WatchedTrainer& self) { return self.trainer->explain(); },
-           "How a training step runs: kernels, layouts, memory.");
+      .def(
+          "explain", [](WatchedTrainer& self) { return self.trainer->explain(); },
+          "How a training step runs: kernels, layouts, memory.");
 }
 
 }  // namespace thalweg::python

@@ -3,7 +3,7 @@
 import inspect
 
 from thalweg import _inputs, _workers
-from thalweg._core import Callback, Graph, Input, InputError, Model, Trainer, data
+from thalweg._core import Callback, Graph, Input, InputError, Model, Trainer, data, find_learning_rate
 from thalweg.data import from_loader
 from thalweg.history import History
 from thalweg.nn import Module
@@ -115,15 +115,19 @@ class Estimator:
         """What another process than the first does."""
         self._trainer(scheme).fit(train, validation)
 
+    def find_learning_rate(self, X, y=None, **options):
+        """What the loss does as the learning rate grows (thalweg.find_learning_rate); trains nothing for good."""
+        self.model_ = self._build(X)
+        train = self._dataset(X, y)
+        return find_learning_rate(self.model_, self.loss, self.optimizer, train, batch_size=self.batch_size, **options)
+
     def evaluate(self, X, y=None):
         """The loss and every metric by its name."""
         return self._trainer().evaluate(self._dataset(X, y))
 
     def score(self, X, y=None):
-        """The first metric, or minus the loss if there is none: higher is better."""
-        scores = self.evaluate(X, y)
-        others = [value for name, value in scores.items() if name != "loss"]
-        return others[0] if others else -scores["loss"]
+        """The first metric, negative if lower is better, or minus the loss if there is none."""
+        return self._trainer().score(self._dataset(X, y))
 
     def predict(self, X):
         """The outputs of the model, in batches of ``batch_size``."""
@@ -159,20 +163,18 @@ class Estimator:
             return Model(self.model)
         if not isinstance(self.model, Module):
             raise TypeError(f"an estimator needs a module, a graph or a model, not a {type(self.model).__name__}")
-        inputs = [Input((None, *shape[1:]), self._input_dtype(dtype)) for dtype, shape in self._types(X)]
+        inputs = [Input((None, *shape[1:]), dtype) for dtype, shape in self._types(X)]
         return Model(self.model, inputs) if self.seed is None else Model(self.model, inputs, self.seed)
 
     @staticmethod
-    def _input_dtype(dtype):
-        """Numbers with fractions are float32 in a model, whole ones int64."""
-        return "float32" if dtype.startswith("float") else "int64"
-
-    @staticmethod
     def _types(X):
+        """Element type and shape of each input. In arrays, numbers with fractions stand for float32, whole ones for int64."""
+        if _inputs.is_loader(X):
+            return from_loader(X).input_types
         if _inputs.is_dataset(X):
-            dataset = from_loader(X) if _inputs.is_loader(X) else X
-            return dataset.input_types
-        return data.TensorDataset([array for array, _ in _inputs.arrays_of(X)]).input_types
+            return X.input_types
+        types = data.TensorDataset([array for array, _ in _inputs.arrays_of(X)]).input_types
+        return [("float32" if dtype.startswith("float") else "int64", shape) for dtype, shape in types]
 
     def _inputs(self, X):
         arrays = _inputs.arrays_of(X)

@@ -134,7 +134,8 @@ std::vector<Tensor> predict_in_batches(Model& model, const std::vector<Tensor>& 
     for (size_t i = 0; i < outputs.size(); ++i) {
       Shape shape = outputs[i].shape();
       if (shape.rank() == 0 || shape[0] != end - begin) {
-        raise_input_error("output ", i, " has shape ", shape, " for ", end - begin, " rows: predict with the model itself");
+        raise_input_error("output ", i, " has shape ", shape, " for ", end - begin,
+                          " rows: predict with the model itself");
       }
       shape[0] = rows;
       if (begin == 0) results.emplace_back(outputs[i].dtype(), shape);

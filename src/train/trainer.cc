@@ -326,6 +326,11 @@ Scores Trainer::evaluate(const data::Dataset& data, const std::vector<std::share
 
 Scores Trainer::evaluate(const data::Dataset& data) { return evaluate(data, impl_->options.metrics); }
 
+double Trainer::score(const data::Dataset& data) {
+  const double value = evaluate(data).at(impl_->score_name);
+  return higher_is_better(impl_->options, impl_->score_name) ? value : -value;
+}
+
 void Trainer::resume(const std::string& path) { impl_->resume(path); }
 bool Trainer::can_resume(const std::string& path) { return !find_checkpoint(path).empty(); }
 std::string Trainer::save_checkpoint(const std::string& directory) {

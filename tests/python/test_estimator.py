@@ -123,6 +123,15 @@ def test_scikit_learn_around_it():
     np.testing.assert_allclose(parallel, cross_val_score(estimator(epochs=2), x, y, cv=2), atol=0.02)
 
 
+def test_score_is_the_first_metric_and_higher_is_better():
+    x, y = points()
+    fitted = estimator(epochs=1, metrics=["accuracy", thalweg.metrics.top_k_accuracy(k=1)]).fit(x, y)
+    assert fitted.score(x, y) == fitted.evaluate(x, y)["accuracy"]
+    target = x[:, 0]
+    regression = thalweg.Estimator(network(1), loss="mse", metrics=["mae"], progress="none").fit(x, target)
+    assert regression.score(x, target) == -regression.evaluate(x, target)["mae"]
+
+
 def test_saving(tmp_path):
     x, y = points()
     fitted = estimator(epochs=2).fit(x, y)

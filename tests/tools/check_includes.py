@@ -56,6 +56,7 @@ PUBLIC_HEADER = {
     "tensorboard": "formats",
     "fit_data": "train",
     "model": "train",
+    "rate_finder": "train",
     "c_api": "capi",
     "thalweg": "capi",  # includes all the others
 }

@@ -33,7 +33,8 @@ std::string message_of(Call call) {
 }
 
 TEST(FitData, JoinsColumnsOfAnyType) {
-  const Tensor joined = join_columns({{"a", Tensor::from<int64_t>({2}, {1, 2})}, {"b", Tensor::from<double>({2}, {0.5, 1.5})}});
+  const Tensor joined =
+      join_columns({{"a", Tensor::from<int64_t>({2}, {1, 2})}, {"b", Tensor::from<double>({2}, {0.5, 1.5})}});
   EXPECT_EQ(joined.type(), (TensorType{DType::kF32, {2, 2}}));
   const float* values = joined.data<float>();
   EXPECT_THAT(std::vector<float>(values, values + 4), testing::ElementsAre(1, 0.5, 2, 1.5));
@@ -45,7 +46,9 @@ TEST(FitData, JoinsColumnsOfAnyType) {
 
 TEST(FitData, SaysWhereNanIs) {
   const Tensor values = Tensor::from<double>({2, 2}, {1, 2, kNan, kNan});
-  EXPECT_EQ(message_of([&] { require_no_nan(values, "input 'x'", {"age", "height"}); }),
+  EXPECT_EQ(message_of([&] {
+              require_no_nan(values, "input 'x'", {"age", "height"});
+            }),
             "input 'x' holds NaN in column 'age', row 1 and 1 more: leave such rows out or fill them");
   EXPECT_THAT(message_of([&] { require_no_nan(values, "x"); }), testing::HasSubstr("column 0, row 1"));
   EXPECT_NO_THROW(require_no_nan(Tensor::from<float>({2}, {1, 2}), "x"));
@@ -56,7 +59,9 @@ TEST(FitData, ConvertsInputsWithoutLoss) {
   const Value& x = *graph->inputs()[0];
   EXPECT_EQ(fit_input(Tensor::zeros(DType::kF64, {4, 3}), x).dtype(), DType::kF32);
   EXPECT_EQ(fit_input(Tensor::zeros(DType::kI32, {4, 3}), x).dtype(), DType::kF32);
-  EXPECT_EQ(message_of([&] { fit_input(Tensor::zeros(DType::kF32, {4, 5}), x); }),
+  EXPECT_EQ(message_of([&] {
+              fit_input(Tensor::zeros(DType::kF32, {4, 5}), x);
+            }),
             "input 'x' takes f32[?,3], got f32[4,5]");
   Graph tokens("tokens");
   Value* ids = tokens.input("ids", {DType::kI64, {kFree}});
@@ -73,15 +78,16 @@ TEST(FitData, FindsTheTargetThatTheLossTakes) {
             (TensorType{DType::kF32, {4, 1}}));
   EXPECT_EQ(fit_target(Tensor::zeros(DType::kF64, {4, 1}), *number, losses::by_name("mse")).type(),
             (TensorType{DType::kF32, {4, 1}}));
-  EXPECT_THAT(message_of([&] {
-                fit_target(Tensor::zeros(DType::kF32, {4}), *classes, losses::by_name("cross_entropy"));
-              }),
-              testing::HasSubstr("the loss does not take a target of f32[4]"));
+  EXPECT_THAT(
+      message_of([&] { fit_target(Tensor::zeros(DType::kF32, {4}), *classes, losses::by_name("cross_entropy")); }),
+      testing::HasSubstr("the loss does not take a target of f32[4]"));
 }
 
 TEST(FitData, ComparesRows) {
   const Tensor two = Tensor::zeros(DType::kF32, {2, 3}), three = Tensor::zeros(DType::kI64, {3});
-  EXPECT_EQ(message_of([&] { require_same_rows({two, three}, {"input 'x'", "the target"}); }),
+  EXPECT_EQ(message_of([&] {
+              require_same_rows({two, three}, {"input 'x'", "the target"});
+            }),
             "the target has 3 rows, input 'x' has 2");
 }
 
