@@ -64,6 +64,11 @@ def expand(converter, x, *_, **__):
     return ops.expand(x, [-1 if isinstance(size, FreeSize) else size for size in target])
 
 
+@converts("copy.default")
+def copy(converter, x, source, non_blocking=False):
+    return expand(converter, converter.value(source, converter.dtype()))
+
+
 @converts("repeat.default")
 def repeat(converter, x, repeats):
     x = converter.value(x)
