@@ -10,6 +10,15 @@ from thalweg._core.data import *  # noqa: F403
 from thalweg._core.data import FunctionDataset
 
 
+def __getattr__(name):
+    # Arrow is loaded when a table is first asked for.
+    if name not in ("Table", "table_columns"):
+        raise AttributeError(f"module 'thalweg.data' has no attribute '{name}'")
+    from thalweg import _tables
+
+    return getattr(_tables, name)
+
+
 def from_loader(loader):
     """A dataset of what a torch.utils.data.DataLoader over a map-style dataset yields.
 

@@ -2,10 +2,13 @@
 
 import os
 import pathlib
+import pickle
 import signal
 import threading
 
 import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 
 import thalweg
@@ -180,6 +183,30 @@ def test_function_dataset(perceptron):
 
     with pytest.raises(OSError, match="disk gone"):
         trainer_of(perceptron).fit(data.FunctionDataset(fails, 10))
+
+
+def test_tables(tmp_path):
+    x, y = points(100)
+    table = pa.table({"a": x[:, 0], "b": x[:, 1], "c": x[:, 2], "d": x[:, 3], "label": y})
+    pq.write_table(table, str(tmp_path / "points.parquet"))
+    made = data.Table(str(tmp_path / "points.parquet"), ["a", "b", "c", "d"], "label")
+    inputs, targets = made.fetch([5, 3])
+    np.testing.assert_array_equal(inputs[0], x[[5, 3]])
+    np.testing.assert_array_equal(targets[0], y[[5, 3]])
+    assert data.table_columns(str(tmp_path / "points.parquet"))[-1] == ("label", "int64")
+    with pytest.raises(thalweg.Error, match="wrong"):
+        data.Table(str(tmp_path / "points.parquet"), ["wrong"])
+
+
+def test_losses_with_names_of_pytorch(perceptron, train):
+    smoothed = trainer_of(perceptron, nn.CrossEntropyLoss(label_smoothing=0.1), epochs=2).fit(train)
+    assert smoothed[-1].loss < smoothed[0].loss
+    assert pickle.loads(pickle.dumps(nn.HuberLoss(delta=2.0))).options == {"delta": 2.0}
+    graph = thalweg.Graph()
+    values = graph.input("a", (3,)), graph.input("b", (3,))
+    for loss in (nn.MSELoss(), nn.L1Loss(reduction="sum"), nn.SmoothL1Loss(), nn.BCEWithLogitsLoss()):
+        assert loss(*values).shape == ()
+    assert nn.MSELoss(reduction="none")(*values).shape == (3,)
 
 
 def test_views():

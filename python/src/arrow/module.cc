@@ -2,8 +2,62 @@
 #include "casters.h"
 #include "thalweg/data/table.h"
 
+namespace thalweg::python {
+namespace {
+
+using namespace nb::literals;
+using data::TensorColumns;
+
+/// Columns of one tensor by their names, or a single one, whose tensor has one number for each row.
+using Columns = std::variant<std::string, std::vector<std::string>>;
+
+TensorColumns columns_from(const Columns& given, DType dtype) {
+  if (const auto* one = std::get_if<std::string>(&given)) return {{*one}, dtype, true};
+  return {std::get<std::vector<std::string>>(given), dtype, false};
+}
+
+void init_table(data::Table* self, const std::string& uri, const Columns& inputs, const std::optional<Columns>& target,
+                DType dtype, DType target_dtype, std::optional<double> fill, int64_t memory_bytes, int threads) {
+  data::TableOptions options;
+  options.inputs = {columns_from(inputs, dtype)};
+  if (target.has_value()) options.targets = {columns_from(*target, target_dtype)};
+  if (fill.has_value()) options.nulls = data::Nulls::kFill;
+  options.fill = fill.value_or(options.fill);
+  options.memory_bytes = memory_bytes;
+  options.threads = threads;
+  const nb::gil_scoped_release release;
+  new (self) data::Table(uri, options);
+}
+
+std::vector<std::pair<std::string, std::string>> columns_of(const std::string& uri) {
+  std::vector<std::pair<std::string, std::string>> result;
+  for (const data::TableColumn& column : data::inspect_table(uri).columns)
+    result.emplace_back(column.name, column.type);
+  return result;
+}
+
+}  // namespace
+}  // namespace thalweg::python
+
 /// Tables in files. Arrow's libraries must be in the process before this module is loaded: thalweg/_tables.py.
 NB_MODULE(_arrow, module) {
+  using namespace thalweg::python;
+  namespace data = thalweg::data;
   module.doc() = "Tables in files, by way of Arrow.";
-  module.def("arrow_version", thalweg::data::arrow_version, "Of the Arrow library that reads the files.");
+  // The base class is there.
+  nb::module_::import_("thalweg._core");
+  const data::TableOptions usual;
+  nb::class_<data::Table, data::Dataset>(module, "Table",
+                                         R"(Rows of Parquet, Arrow or CSV files, at a path or a URI that Arrow opens.
+
+    thalweg.data.Table("s3://bucket/rides", inputs=["distance", "hour"], target="fare", target_dtype="float32")
+
+A list of columns becomes one matrix, a single name one number for each row. Nulls are an error unless `fill` stands in.)")
+      .def("__init__", init_table, "uri"_a, "inputs"_a, "target"_a = nb::none(), nb::kw_only(),
+           "dtype"_a = data::TensorColumns{}.dtype, "target_dtype"_a = thalweg::DType::kI64, "fill"_a = nb::none(),
+           "memory_bytes"_a = usual.memory_bytes, "threads"_a = usual.threads)
+      .def_prop_ro("skipped_rows", &data::Table::skipped_rows);
+  module.def("table_columns", columns_of, "uri"_a, nb::call_guard<nb::gil_scoped_release>(),
+             "Name and Arrow type of each column.");
+  module.def("arrow_version", data::arrow_version, "Of the Arrow library that reads the files.");
 }
