@@ -14,8 +14,9 @@ class Estimator:
     """A model with what it takes to train it.
 
     ``model`` is a module, a graph or a Model. Modules and graphs are built anew by each fit, so that an estimator can be
-    cloned and fitted again. Whatever else is None keeps the engine's default; ``options`` are further options of
-    thalweg.Trainer.
+    cloned and fitted again. ``schedule`` is one of thalweg.schedules, ``early_stopping`` a dict such as {"patience": 3},
+    ``checkpoints`` and ``tensorboard`` are folders. Whatever is None keeps the engine's default; ``options`` are further
+    options of thalweg.Trainer.
 
     >>> import numpy, thalweg
     >>> from thalweg import nn
@@ -36,6 +37,10 @@ class Estimator:
         batch_size=None,
         epochs=None,
         learning_rate=None,
+        schedule=None,
+        early_stopping=None,
+        checkpoints=None,
+        tensorboard=None,
         scheme=None,
         workers=None,
         seed=None,
@@ -50,6 +55,10 @@ class Estimator:
         self.batch_size = batch_size
         self.epochs = epochs
         self.learning_rate = learning_rate
+        self.schedule = schedule
+        self.early_stopping = early_stopping
+        self.checkpoints = checkpoints
+        self.tensorboard = tensorboard
         self.scheme = scheme
         self.workers = workers
         self.seed = seed
@@ -84,36 +93,46 @@ class Estimator:
     def __repr__(self):
         return f"Estimator({type(self.model).__name__}, loss={self.loss!r}, optimizer={self.optimizer!r})"
 
+    def __getstate__(self):
+        state = dict(vars(self))
+        if "model_" in state and "inputs_" in state:
+            state["model_"] = self.model_.state_dict()
+            state["history_"] = None
+        return state
+
+    def __setstate__(self, state):
+        vars(self).update(state)
+        if "inputs_" in state:
+            self.model_ = self._built()
+            self.model_.load_state_dict(state["model_"])
+
     # Training.
 
-    def fit(self, X, y=None, validation=None):
+    def fit(self, X, y=None, validation=None, resume=None):
         """Trains on arrays, a table, a dataset or a DataLoader; ``validation`` is a dataset or a pair (X, y).
 
-        After Ctrl-C the estimator is fitted as far as it came, and KeyboardInterrupt goes on.
+        ``resume`` is a folder of checkpoints to go on from. After Ctrl-C the estimator is fitted as far as it came, and
+        KeyboardInterrupt goes on.
         """
         self.model_ = self._build(X)
         train = self._dataset(X, y)
         checked = self._dataset(*validation) if isinstance(validation, tuple) else self._dataset(validation, None)
         if self.workers is not None and self.workers > 1:
-            self._fit_group(train, checked)
+            with _workers.group(self.workers, self.scheme, lambda scheme: self._work(train, checked, resume, scheme)) as scheme:
+                self._work(train, checked, resume, scheme)
         else:
-            self._fit_alone(train, checked)
+            self._work(train, checked, resume)
         return self
 
-    def _fit_alone(self, train, validation, scheme=None):
+    def _work(self, train, validation, resume, scheme=None):
+        """What each process does."""
         trainer = self._trainer(scheme)
+        if resume is not None:
+            trainer.resume(resume)
         try:
             trainer.fit(train, validation)
         finally:
             self.history_ = History(trainer.history)
-
-    def _fit_group(self, train, validation):
-        with _workers.group(self.workers, self.scheme, lambda scheme: self._work(train, validation, scheme)) as scheme:
-            self._fit_alone(train, validation, scheme)
-
-    def _work(self, train, validation, scheme):
-        """What another process than the first does."""
-        self._trainer(scheme).fit(train, validation)
 
     def find_learning_rate(self, X, y=None, **options):
         """What the loss does as the learning rate grows (thalweg.find_learning_rate); trains nothing for good."""
@@ -163,8 +182,11 @@ class Estimator:
             return Model(self.model)
         if not isinstance(self.model, Module):
             raise TypeError(f"an estimator needs a module, a graph or a model, not a {type(self.model).__name__}")
-        inputs = [Input((None, *shape[1:]), dtype) for dtype, shape in self._types(X)]
-        return Model(self.model, inputs) if self.seed is None else Model(self.model, inputs, self.seed)
+        self.inputs_ = [Input((None, *shape[1:]), dtype) for dtype, shape in self._types(X)]
+        return self._built()
+
+    def _built(self):
+        return Model(self.model, self.inputs_) if self.seed is None else Model(self.model, self.inputs_, self.seed)
 
     @staticmethod
     def _types(X):
@@ -206,6 +228,10 @@ class Estimator:
             "batch_size": self.batch_size,
             "epochs": self.epochs,
             "learning_rate": self.learning_rate,
+            "schedule": self.schedule,
+            "early_stopping": self.early_stopping,
+            "checkpoints": self.checkpoints,
+            "tensorboard": self.tensorboard,
             "metrics": list(self.metrics),
             "seed": self.seed,
             "scheme": scheme,

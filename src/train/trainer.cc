@@ -299,7 +299,8 @@ void Trainer::Impl::finish() {
     if (!options.checkpoints.directory.empty()) last_checkpoint_of_run();
     return;
   }
-  if (best_weights.empty()) return;
+  // A checkpoint may have brought some although this run does not look for the best.
+  if (best_weights.empty() || options.early_stopping.patience == 0) return;
   {
     const std::unique_lock<std::shared_mutex> lock(model.impl().weights_mutex);
     write_weights(model.impl(), best_weights);

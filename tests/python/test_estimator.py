@@ -1,7 +1,8 @@
 """Estimator: what it takes, what it refuses, scikit-learn around it, workers."""
 
-import multiprocessing
+import os
 import pickle
+import signal
 
 import numpy as np
 import pandas as pd
@@ -14,6 +15,7 @@ from sklearn.preprocessing import StandardScaler
 
 import thalweg
 from thalweg import data, nn
+from thalweg.progress import NotebookProgress
 
 
 def points(count=300, seed=0):
@@ -143,42 +145,48 @@ def test_saving(tmp_path):
     np.testing.assert_array_equal(other.predict(x), fitted.predict(x))
 
 
+def test_fitted_estimators_can_be_pickled():
+    x, y = points()
+    fitted = estimator(epochs=2).fit(x, y)
+    again = pickle.loads(pickle.dumps(fitted))
+    np.testing.assert_array_equal(again.predict(x), fitted.predict(x))
+    assert again.score(x, y) == fitted.score(x, y)
+
+
+def test_ctrl_c_leaves_a_usable_estimator():
+    class Interrupt(thalweg.Callback):
+        def on_step(self, state):
+            if state.iteration == 35:
+                os.kill(os.getpid(), signal.SIGINT)
+
+    x, y = points()
+    stopped = estimator(epochs=10**6, callbacks=[Interrupt()])
+    with pytest.raises(KeyboardInterrupt):
+        stopped.fit(x, y)
+    assert len(stopped.history_) == 3 and stopped.score(x, y) > 0.8
+
+
+def test_checkpoints_early_stopping_and_events(tmp_path):
+    x, y = points()
+    folder = str(tmp_path / "checkpoints")
+    first = estimator(epochs=2, checkpoints=folder, tensorboard=str(tmp_path / "events"), early_stopping={"patience": 5})
+    first.fit(x, y, validation=(x, y))
+    resumed = estimator(epochs=3).fit(x, y, validation=(x, y), resume=folder)
+    straight = estimator(epochs=3).fit(x, y, validation=(x, y))
+    np.testing.assert_array_equal(resumed.predict(x), straight.predict(x))
+    assert any((tmp_path / "events").iterdir())
+
+
+def test_notebooks_get_a_line_that_changes(capsys):
+    x, y = points()
+    estimator(epochs=2, callbacks=[NotebookProgress()]).fit(x, y, validation=(x, y))
+    shown = capsys.readouterr().out
+    assert shown.startswith("\repoch 1/2  step 1") and "epoch 2/2" in shown and "validation accuracy" in shown
+
+
 def test_workers_train_one_model():
     x, y = points()
     alone = estimator(epochs=3).fit(x, y)
     together = estimator(epochs=3, workers=3, scheme="allreduce").fit(x, y)
     np.testing.assert_allclose(together.predict(x), alone.predict(x), rtol=1e-3, atol=1e-4)
     assert len(together.history_) == 3
-
-
-def _predict(model, x, queue):
-    queue.put(model(x))
-
-
-def test_forked_processes_can_use_a_model():
-    x, y = points()
-    fitted = estimator(epochs=1).fit(x, y)
-    single = x.astype("float32")
-    expected = fitted.model_(single)
-    context = multiprocessing.get_context("fork")
-    queue = context.SimpleQueue()
-    process = context.Process(target=_predict, args=(fitted.model_, single, queue))
-    process.start()
-    process.join(60)
-    assert process.exitcode == 0
-    np.testing.assert_array_equal(queue.get(), expected)
-
-
-def _fit_and_predict(pickled, x, y, queue):
-    queue.put(pickle.loads(pickled).fit(x, y).predict(x))
-
-
-def test_spawned_processes_can_train():
-    x, y = points()
-    context = multiprocessing.get_context("spawn")
-    queue = context.SimpleQueue()
-    process = context.Process(target=_fit_and_predict, args=(pickle.dumps(estimator(epochs=2)), x, y, queue))
-    process.start()
-    process.join(120)
-    assert process.exitcode == 0
-    np.testing.assert_array_equal(queue.get(), estimator(epochs=2).fit(x, y).predict(x))
