@@ -7,6 +7,18 @@
 #include "graph/op_registry.h"
 
 namespace thalweg {
+namespace {
+
+void require_countable(const std::string& what, const TensorType& type) {
+  int64_t count = 1;
+  for (const int64_t dim : type.shape) {
+    const int64_t extent = std::max<int64_t>(dim, 1);
+    TW_REQUIRE(extent <= kMostElements / count, what, ": ", type, " has too many elements");
+    count *= extent;
+  }
+}
+
+}  // namespace
 
 const std::string& Node::op_name() const { return op_->name; }
 
@@ -19,6 +31,7 @@ void Value::set_data(Tensor data) {
 }
 
 Value* Graph::new_value(Value::Kind kind, const std::string& name, TensorType type) {
+  require_countable("'" + name + "'", type);
   auto value = std::make_unique<Value>();
   value->kind_ = kind;
   value->id_ = next_value_id_++;
@@ -79,6 +92,7 @@ Node* Graph::add(const std::string& op, std::vector<Value*> inputs, Attributes a
                "' belongs to another graph");
   }
   const std::vector<TensorType> types = definition.infer(InferContext(op, name, inputs, attrs));
+  for (const TensorType& type : types) require_countable(op + " '" + name + "'", type);
 
   auto node = std::make_unique<Node>();
   node->op_ = &definition;
@@ -161,7 +175,10 @@ void Graph::set_attribute(Node* node, const std::string& name, Attributes::Item 
 void Graph::infer_again(Node* node) {
   const auto types = node->op_->infer(InferContext(node->op_name(), node->name_, node->inputs_, node->attrs_));
   TW_REQUIRE(types.size() == node->outputs_.size(), describe(*node), ": the number of outputs changed");
-  for (size_t i = 0; i < types.size(); ++i) node->outputs_[i]->type_ = types[i];
+  for (size_t i = 0; i < types.size(); ++i) {
+    require_countable(describe(*node), types[i]);
+    node->outputs_[i]->type_ = types[i];
+  }
 }
 
 void Graph::sort_nodes() {

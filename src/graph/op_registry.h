@@ -9,6 +9,10 @@
 
 namespace thalweg {
 
+/// A graph refuses values with more elements, counting empty and free dimensions as 1, so that no shape rule overflows
+/// by multiplying two extents of one value, or one of them by an attribute below 2^20.
+constexpr int64_t kMostElements = int64_t{1} << 40;
+
 /// What a shape rule sees of the node that is being built.
 class InferContext {
  public:

@@ -21,7 +21,8 @@ bool meet(int64_t a, int64_t b) { return a == b || a == kFree || b == kFree; }
 void check_channels(const InferContext& context, int64_t channels, const Shape& w) {
   const int64_t groups = context.attrs().integer("groups", 1);
   context.require(groups >= 1, "groups must be at least 1, got ", groups);
-  context.require(w[0] % groups == 0, w[0], " output channels do not divide into ", groups, " groups");
+  // A weight without output channels would divide into any number.
+  context.require(w[0] != 0 && w[0] % groups == 0, w[0], " output channels do not divide into ", groups, " groups");
   context.require(meet(channels, w[1] == kFree ? kFree : w[1] * groups), "the input has ", channels,
                   " channels, the weight is for ", w[1] * groups);
 }

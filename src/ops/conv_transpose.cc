@@ -35,7 +35,8 @@ std::vector<TensorType> infer_transpose(const InferContext& context) {
   context.require(x.rank() >= 3 && x.rank() <= 5, "the input must have 1 to 3 spatial dimensions");
   context.require(w.rank() == x.rank(), "the weight must have as many dimensions as the input");
   check_window(context, static_cast<size_t>(x.rank()) - 2);
-  context.require(groups >= 1 && w[0] % groups == 0, w[0], " input channels do not divide into ", groups, " groups");
+  context.require(groups >= 1 && w[0] != 0 && w[0] % groups == 0, w[0], " input channels do not divide into ", groups,
+                  " groups");
   context.require(x[1] == w[0] || x[1] == kFree, "the input has ", x[1], " channels, the weight is for ", w[0]);
   const int64_t channels = w[1] * groups;
   if (context.has(2)) {

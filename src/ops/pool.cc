@@ -29,7 +29,10 @@ int64_t pooled_extent(const Window& window, size_t d, int64_t in, bool ceil_mode
 void check_kernel(const InferContext& context, size_t rank) {
   const std::vector<int64_t> kernel = context.attrs().integers("kernel");
   context.require(kernel.size() == rank, "kernel has ", kernel.size(), " entries for ", rank, " spatial dimensions");
-  for (int64_t extent : kernel) context.require(extent >= 1, "kernel must be at least 1, got ", extent);
+  for (int64_t extent : kernel) {
+    context.require(extent >= 1 && extent <= kMostWindow, "kernel must be between 1 and ", kMostWindow, ", got ",
+                    extent);
+  }
   check_window(context, rank);
   const Window window = read_window(context.attrs(), kernel);
   for (size_t d = 0; d < rank; ++d) {

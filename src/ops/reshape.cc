@@ -24,7 +24,7 @@ std::vector<TensorType> infer_reshape(const InferContext& context) {
       continue;
     }
     context.require(dims[i] >= 0, "shape has a dimension of size ", dims[i]);
-    known *= dims[i];
+    context.require(!__builtin_mul_overflow(known, dims[i], &known), "the shape has too many elements");
   }
   if (!from.is_static()) {
     if (rest >= 0) {

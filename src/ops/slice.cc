@@ -13,11 +13,15 @@ SliceBounds slice_bounds(int64_t start, int64_t end, int64_t step, int64_t size)
   if (step > 0) {
     start = std::clamp<int64_t>(start, 0, size);
     end = std::clamp<int64_t>(end, 0, size);
-    return {start, step, std::max<int64_t>(0, (end - start + step - 1) / step)};
+  } else {
+    start = std::clamp<int64_t>(start, -1, size - 1);
+    end = std::clamp<int64_t>(end, -1, size - 1);
   }
-  start = std::clamp<int64_t>(start, -1, size - 1);
-  end = std::clamp<int64_t>(end, -1, size - 1);
-  return {start, step, std::max<int64_t>(0, (start - end - step - 1) / -step)};
+  const int64_t distance = end - start;
+  if (distance == 0 || (distance > 0) != (step > 0)) return {start, 1, 0};
+  const int64_t length = (distance - (step > 0 ? 1 : -1)) / step + 1;
+  // Kernels multiply the step by strides, so one that is never taken must not be as large as it was given.
+  return {start, length == 1 ? 1 : step, length};
 }
 
 std::vector<SliceBounds> slice_bounds(const Attributes& attrs, const Shape& whole) {
@@ -44,9 +48,13 @@ std::vector<TensorType> infer_slice(const InferContext& context) {
   const auto steps = context.attrs().integers("steps", std::vector<int64_t>(axes.size(), 1));
   context.require(starts.size() == axes.size() && ends.size() == axes.size() && steps.size() == axes.size(),
                   "starts, ends, axes and steps must be equally many");
+  std::vector<bool> seen(static_cast<size_t>(result.shape.rank()));
   for (size_t i = 0; i < axes.size(); ++i) {
     context.require(steps[i] != 0, "step is 0");
-    int64_t& dim = result.shape[context.axis(axes[i], result.shape.rank())];
+    const int axis = context.axis(axes[i], result.shape.rank());
+    context.require(!seen[static_cast<size_t>(axis)], "dimension ", axis, " appears twice in axes");
+    seen[static_cast<size_t>(axis)] = true;
+    int64_t& dim = result.shape[axis];
     if (dim != kFree) dim = slice_bounds(starts[i], ends[i], steps[i], dim).length;
   }
   return {result};
@@ -96,7 +104,7 @@ std::vector<TensorType> infer_split(const InferContext& context) {
   std::vector<TensorType> parts;
   int64_t total = 0;
   for (int64_t size : sizes) {
-    context.require(size >= 0, "a part has size ", size);
+    context.require(size >= 0 && size <= kMostElements, "a part has size ", size);
     total += size;
     parts.push_back(whole);
     parts.back().shape[axis] = size;

@@ -42,6 +42,9 @@ TensorType padded_type(const InferContext& context, int64_t sign) {
   const int rank = result.shape.rank();
   context.require(static_cast<int>(pads.size()) == 2 * rank, "there are ", pads.size(), " pads for ", rank,
                   " dimensions; begins, then ends are needed");
+  for (int64_t pad : pads) {
+    context.require(pad >= -kMostElements && pad <= kMostElements, "a pad of ", pad, " is too large");
+  }
   for (int i = 0; i < rank; ++i) {
     int64_t& dim = result.shape[i];
     if (dim == kFree) continue;

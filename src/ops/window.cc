@@ -10,7 +10,10 @@ void check_items(const InferContext& context, const char* name, size_t rank, int
   const std::vector<int64_t> items = context.attrs().integers(name);
   context.require(items.empty() || items.size() == rank, name, " has ", items.size(), " entries for ", rank,
                   " spatial dimensions");
-  for (int64_t item : items) context.require(item >= least, name, " must be at least ", least, ", got ", item);
+  for (int64_t item : items) {
+    context.require(item >= least && item <= kMostWindow, name, " must be between ", least, " and ", kMostWindow,
+                    ", got ", item);
+  }
 }
 
 }  // namespace
@@ -44,7 +47,9 @@ void check_window(const InferContext& context, size_t rank) {
   const std::vector<int64_t> pads = context.attrs().integers("pads");
   context.require(pads.empty() || pads.size() == rank || pads.size() == 2 * rank, "pads has ", pads.size(),
                   " entries for ", rank, " spatial dimensions");
-  for (int64_t pad : pads) context.require(pad >= 0, "pads must not be negative, got ", pad);
+  for (int64_t pad : pads) {
+    context.require(pad >= 0 && pad <= kMostWindow, "pads must be between 0 and ", kMostWindow, ", got ", pad);
+  }
 }
 
 std::vector<int64_t> spatial_dims(const Shape& shape, int first) {

@@ -7,6 +7,10 @@
 
 namespace thalweg {
 
+/// Strides, dilations, pads and the kernels of pools are at most this: with extents of at most kMostElements nothing
+/// below overflows.
+constexpr int64_t kMostWindow = int64_t{1} << 20;
+
 /// A window that slides over the spatial dimensions, as convolutions and pools share it. One entry per dimension.
 struct Window {
   std::vector<int64_t> kernel;

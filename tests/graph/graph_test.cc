@@ -31,6 +31,17 @@ TEST(Graph, RefusesTwoValuesOfOneName) {
   EXPECT_THROW(graph.parameter("x", Tensor::zeros(DType::kF32, {1})), Error);
 }
 
+TEST(Graph, RefusesValuesThatCannotBeCounted) {
+  Graph graph;
+  const int64_t large = int64_t{1} << 30;
+  EXPECT_NE(message_of([&] { graph.input("x", {DType::kF32, {large, large}}); }).find("'x'"), std::string::npos);
+  // Strides multiply what lies inside of an empty dimension as well.
+  EXPECT_THROW(graph.input("x", {DType::kF32, {0, large, large}}), Error);
+  Value* x = graph.input("x", {DType::kF32, {kFree, large}});
+  const std::string message = message_of([&] { ops::tile(x, {1, 2048}); });
+  EXPECT_NE(message.find("too many elements"), std::string::npos) << message;
+}
+
 TEST(Graph, RefusesValuesOfAnotherGraph) {
   Graph one, two;
   Value* a = one.input("a", {DType::kF32, {2}});

@@ -33,6 +33,16 @@ TEST(Modulo, SignFollowsTheDivisorOrTheDividend) {
   EXPECT_THAT(apply<int64_t>({INT64_MIN}, {-1}, [](Value* x, Value* y) { return ops::modulo(x, y); }), ElementsAre(0));
 }
 
+TEST(Arithmetic, OfIntegersWraps) {
+  const auto with = [](Value* (*op)(Value*, Value*, const std::string&)) {
+    return [op](Value* x, Value* y) { return op(x, y, ""); };
+  };
+  EXPECT_THAT(apply<int64_t>({INT64_MAX, INT64_MIN}, {1, -1}, with(ops::add)), ElementsAre(INT64_MIN, INT64_MAX));
+  EXPECT_THAT(apply<int32_t>({INT32_MIN, 5}, {1, 7}, with(ops::sub)), ElementsAre(INT32_MAX, -2));
+  EXPECT_THAT(apply<uint16_t>({65535, 3}, {65535, 4}, with(ops::mul)), ElementsAre(1, 12));
+  EXPECT_THAT(apply<int64_t>({INT64_MIN, 7, -7}, {-1, 0, 2}, with(ops::div)), ElementsAre(INT64_MIN, 0, -3));
+}
+
 TEST(Bits, OfSignedAndUnsigned) {
   EXPECT_THAT(apply<uint16_t>({0xff00}, {0x0ff0}, ops::bit_and), ElementsAre(0x0f00));
   EXPECT_THAT(apply<uint64_t>({1ULL << 63}, {1}, ops::bit_or), ElementsAre((1ULL << 63) + 1));

@@ -1,6 +1,8 @@
 // Copyright The Thalweg Authors. SPDX-License-Identifier: Apache-2.0
 #include <gtest/gtest.h>
 
+#include <limits>
+
 #include "support/op_check.h"
 #include "thalweg/ops.h"
 
@@ -67,10 +69,17 @@ TEST(Split, PartsMustAddUp) {
 }
 
 TEST(Slice, FollowsPython) {
+  constexpr int64_t kLast = std::numeric_limits<int64_t>::max();
   const struct {
     std::vector<int64_t> starts, ends, axes, steps;
-  } cases[] = {{{1}, {3}, {0}, {}},       {{-3}, {100}, {1}, {}}, {{0, 1}, {4, 4}, {0, 2}, {2, 1}},
-               {{-1}, {-100}, {1}, {-2}}, {{0}, {100}, {-1}, {}}, {{2}, {3}, {2}, {}}};
+  } cases[] = {{{1}, {3}, {0}, {}},
+               {{-3}, {100}, {1}, {}},
+               {{0, 1}, {4, 4}, {0, 2}, {2, 1}},
+               {{-1}, {-100}, {1}, {-2}},
+               {{0}, {100}, {-1}, {}},
+               {{2}, {3}, {2}, {}},
+               {{1}, {kLast}, {0}, {kLast}},
+               {{-1}, {-kLast}, {1}, {-kLast - 1}}};
   for (const auto& test : cases) {
     const BuildOp build = [&](const Values& v) {
       return Values{ops::slice(v[0], test.starts, test.ends, test.axes, test.steps)};
@@ -86,6 +95,12 @@ TEST(Slice, FollowsPython) {
   check_both({{{4, 5}}}, and_back, "native slice_grad");
   const BuildOp nothing = [](const Values& v) { return Values{ops::slice(v[0], {3}, {3}, {0})}; };
   check_both({{{4, 5}}}, nothing, "reference");
+}
+
+TEST(Slice, ADimensionIsCutOnce) {
+  Graph graph;
+  Value* x = graph.input("x", {DType::kF32, {10}});
+  expect_error([&] { ops::slice(x, {5, 0}, {10, 10}, {0, -1}); }, "dimension 0 appears twice");
 }
 
 TEST(Slice, CutsBlockedChannels) {

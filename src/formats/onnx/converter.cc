@@ -40,8 +40,8 @@ Value* NodeContext::input(size_t index) const {
 }
 
 std::vector<Value*> NodeContext::inputs() const {
-  std::vector<Value*> values;
-  for (size_t i = 0; i < num_inputs(); ++i) values.push_back(optional(i));
+  std::vector<Value*> values{input(0)};
+  for (size_t i = 1; i < num_inputs(); ++i) values.push_back(input(i));
   return values;
 }
 

@@ -31,6 +31,7 @@ class NodeContext : public NodeAttributes {
   Value* input(size_t index) const;
   /// Null if the input is absent.
   Value* optional(size_t index) const { return has(index) ? input(index) : nullptr; }
+  /// All of them. Throws if one is absent, or if there is none.
   std::vector<Value*> inputs() const;
   size_t num_outputs() const { return node().output.size(); }
   bool wants(size_t output) const { return output < num_outputs() && !node().output[output].empty(); }

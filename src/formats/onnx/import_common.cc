@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <numeric>
 
+#include "ops/window.h"
 #include "thalweg/ops.h"
 
 namespace thalweg::onnx {
@@ -61,7 +62,11 @@ WindowAttributes read_window(const NodeContext& context, const Shape& x, const s
                       window.pads.size() == 2 * rank,
                   "kernel_shape, strides, dilations or pads do not fit ", rank, " spatial dimensions");
   for (size_t d = 0; d < rank; ++d) {
-    context.require(window.strides[d] >= 1 && window.dilations[d] >= 1, "strides and dilations must be positive");
+    for (const int64_t item : {window.strides[d], window.dilations[d]}) {
+      context.require(item >= 1 && item <= kMostWindow, "strides and dilations must be between 1 and ", kMostWindow,
+                      ", not ", item);
+    }
+    context.require(window.kernel[d] >= 1 && window.kernel[d] <= kMostElements, "a kernel of size ", window.kernel[d]);
   }
   const std::string padding = context.text("auto_pad", "NOTSET");
   if (padding == "SAME_UPPER" || padding == "SAME_LOWER") {

@@ -2,6 +2,7 @@
 // Operators whose results are known once the shapes are.
 #include <algorithm>
 #include <cmath>
+#include <type_traits>
 
 #include "formats/onnx/import_common.h"
 #include "formats/onnx/tensor_data.h"
@@ -74,9 +75,11 @@ Value* range(const NodeContext& context) {
   Tensor result(start.dtype(), {static_cast<int64_t>(count)});
   dispatch_arithmetic(start.dtype(), [&](auto tag) {
     using T = decltype(tag);
-    const T first = start.data<T>()[0], delta = step.data<T>()[0];
+    // Sums of integers wrap, in a type for which that is defined.
+    using Sum = std::conditional_t<std::is_integral_v<T>, uint64_t, T>;
+    const auto first = static_cast<Sum>(start.data<T>()[0]), delta = static_cast<Sum>(step.data<T>()[0]);
     for (int64_t i = 0; i < result.num_elements(); ++i) {
-      result.data<T>()[i] = static_cast<T>(first + static_cast<T>(i) * delta);
+      result.data<T>()[i] = static_cast<T>(first + static_cast<Sum>(i) * delta);
     }
   });
   return context.constant(result);
@@ -85,7 +88,7 @@ Value* range(const NodeContext& context) {
 Value* eye_like(const NodeContext& context) {
   const Shape shape = static_shape(context, context.input(0));
   context.require(shape.rank() == 2, "the input must have two dimensions, not ", shape);
-  const int64_t k = context.integer("k", 0);
+  const int64_t k = std::clamp(context.integer("k", 0), -shape[0], shape[1]);
   Tensor result = Tensor::zeros(DType::kF32, shape);
   for (int64_t i = std::max<int64_t>(0, -k); i < shape[0] && i + k < shape[1]; ++i) {
     result.data<float>()[i * shape[1] + i + k] = 1.0F;

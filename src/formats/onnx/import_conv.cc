@@ -3,18 +3,17 @@
 #include <algorithm>
 
 #include "formats/onnx/import_common.h"
+#include "ops/window.h"
 #include "thalweg/ops.h"
 
 namespace thalweg::onnx {
 namespace {
 
-std::vector<int64_t> spatial(const Shape& shape) { return {shape.begin() + 2, shape.end()}; }
-
 Value* conv(const NodeContext& context) {
   Value* x = context.input(0);
   Value* weight = context.input(1);
   context.require(weight->shape().rank() == x->shape().rank(), "the weight must have as many dimensions as the input");
-  const WindowAttributes window = read_window(context, x->shape(), spatial(weight->shape()));
+  const WindowAttributes window = read_window(context, x->shape(), spatial_dims(weight->shape()));
   ops::ConvOptions options;
   options.strides = window.strides;
   options.pads = window.pads;
@@ -30,6 +29,9 @@ void fit_output(const NodeContext& context, const Shape& x, const std::vector<in
   const size_t rank = window.kernel.size();
   context.require(wanted.size() >= rank, "output_shape has too few entries");
   const bool upper = context.text("auto_pad", "NOTSET") != "SAME_LOWER";
+  for (const int64_t extent : wanted) {
+    context.require(extent >= 0 && extent <= kMostElements, "output_shape cannot have ", extent);
+  }
   for (size_t d = 0; d < rank; ++d) {
     const int64_t in = x[static_cast<int>(d) + 2];
     context.require(in != kFree, "output_shape needs known spatial sizes, not ", x);
@@ -47,7 +49,7 @@ Value* conv_transpose(const NodeContext& context) {
   Value* x = context.input(0);
   Value* weight = context.input(1);
   context.require(weight->shape().rank() == x->shape().rank(), "the weight must have as many dimensions as the input");
-  const WindowAttributes window = read_window(context, x->shape(), spatial(weight->shape()));
+  const WindowAttributes window = read_window(context, x->shape(), spatial_dims(weight->shape()));
   ops::ConvTransposeOptions options;
   options.strides = window.strides;
   options.pads = window.pads;
@@ -56,6 +58,9 @@ Value* conv_transpose(const NodeContext& context) {
   const size_t rank = window.kernel.size();
   options.output_padding = context.integers("output_padding", std::vector<int64_t>(rank, 0));
   context.require(options.output_padding.size() == rank, "output_padding does not fit ", rank, " spatial dimensions");
+  for (const int64_t extra : options.output_padding) {
+    context.require(extra >= 0 && extra <= kMostWindow, "output_padding cannot have ", extra);
+  }
   const std::string padding = context.text("auto_pad", "NOTSET");
   if (context.has_attribute("output_shape")) {
     fit_output(context, x->shape(), context.integers("output_shape"), window, options);

@@ -27,6 +27,8 @@ Value* scatter_elements(const NodeContext& context) {
 Value* row_numbers(const NodeContext& context, const Shape& shape, Value* indices, int batch) {
   const Shape index_shape = static_shape(context, indices);
   const int64_t depth = index_shape[-1];
+  context.require(batch >= 0 && batch < index_shape.rank(), "batch_dims ", batch, " does not fit indices of shape ",
+                  index_shape);
   context.require(batch + depth <= shape.rank(), "indices of ", depth, " entries are too long for ", shape);
   std::vector<int64_t> sizes, strides(static_cast<size_t>(depth));
   for (int64_t k = 0; k < depth; ++k) sizes.push_back(shape[batch + static_cast<int>(k)]);
@@ -81,9 +83,9 @@ Value* scatter_nd(const NodeContext& context) {
 Value* reverse_sequence(const NodeContext& context) {
   Value* x = context.input(0);
   const Shape shape = static_shape(context, x);
-  const auto time = static_cast<int>(context.integer("time_axis", 0));
-  const auto batch = static_cast<int>(context.integer("batch_axis", 1));
-  context.require(time + batch == 1 && shape.rank() >= 2, "time and batch must be the first two axes");
+  const int time = context.integer("time_axis", 0) == 0 ? 0 : 1;
+  const int batch = context.integer("batch_axis", 1) == 0 ? 0 : 1;
+  context.require(time != batch && shape.rank() >= 2, "time and batch must be the first two axes");
   const auto along = [](int axis) { return axis == 0 ? std::vector<int64_t>{-1, 1} : std::vector<int64_t>{1, -1}; };
   Value* position = ops::reshape(positions_of(context, shape[time]), along(time));
   Value* length = ops::reshape(ops::cast(context.input(1), DType::kI64), along(batch));

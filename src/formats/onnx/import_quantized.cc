@@ -6,6 +6,7 @@
 
 #include "formats/onnx/import_common.h"
 #include "formats/onnx/tensor_data.h"
+#include "ops/window.h"
 #include "tensor/dtype.h"
 #include "thalweg/ops.h"
 
@@ -29,12 +30,14 @@ Value* lined_up(const NodeContext& context, Value* parameter, Value* x, int64_t 
   }
   const Shape blocks = static_shape(context, parameter);
   const Shape whole = static_shape(context, x);
-  context.require(blocks.rank() == rank, "scales of shape ", blocks, " do not fit ", whole);
+  context.require(blocks.rank() == rank && block > 0 && block <= kMostElements, "scales of shape ", blocks,
+                  " for blocks of ", block, " do not fit ", whole);
   std::vector<int64_t> wide = blocks.dims();
   wide.insert(wide.begin() + axis + 1, block);
+  Value* spread = ops::expand(ops::unsqueeze(parameter, {axis + 1}), wide);
   std::vector<int64_t> flat = blocks.dims();
   flat[static_cast<size_t>(axis)] *= block;
-  Value* spread = ops::reshape(ops::expand(ops::unsqueeze(parameter, {axis + 1}), wide), flat);
+  spread = ops::reshape(spread, flat);
   return ops::slice(spread, {0}, {whole[static_cast<int>(axis)]}, {axis});
 }
 
@@ -197,8 +200,7 @@ Value* qlinear_matmul(const NodeContext& context) {
 }
 
 Value* convolve(const NodeContext& context, Value* x, Value* weight, Value* bias = nullptr) {
-  const Shape& shape = weight->shape();
-  const WindowAttributes window = read_window(context, x->shape(), {shape.begin() + 2, shape.end()});
+  const WindowAttributes window = read_window(context, x->shape(), spatial_dims(weight->shape()));
   ops::ConvOptions options;
   options.strides = window.strides;
   options.pads = window.pads;

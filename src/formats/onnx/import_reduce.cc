@@ -56,8 +56,7 @@ Value* extremum(const NodeContext& context) {
 /// Of equal extremes the last, if the node asks for it: the first in reverse.
 Value* arg_extremum(const NodeContext& context, Value* (*function)(Value*, int64_t, bool)) {
   Value* x = context.input(0);
-  int64_t axis = context.integer("axis", 0);
-  if (axis < 0) axis += x->shape().rank();
+  const int64_t axis = normal_axis(context, context.integer("axis", 0), x->shape().rank());
   const bool keep = context.flag("keepdims", true);
   if (!context.flag("select_last_index", false)) return function(x, axis, keep);
   const int64_t size = x->shape()[static_cast<int>(axis)];
@@ -80,10 +79,8 @@ Value* cumsum(const NodeContext& context) {
 /// 1 at the first largest element along the axis, 0 elsewhere.
 Value* hardmax(const NodeContext& context) {
   Value* x = context.input(0);
-  int64_t axis = context.integer("axis", context.opset() < 13 ? 1 : -1);
-  const Shape shape = x->shape();
-  context.require(shape.is_static(), "the shape must be known, not ", shape);
-  if (axis < 0) axis += shape.rank();
+  const Shape shape = static_shape(context, x);
+  const int64_t axis = normal_axis(context, context.integer("axis", context.opset() < 13 ? 1 : -1), shape.rank());
   if (context.opset() < 13) x = ops::flatten(x, axis);
   const int64_t along = context.opset() < 13 ? 1 : axis;
   std::vector<int64_t> counting(static_cast<size_t>(x->shape().rank()), 1);

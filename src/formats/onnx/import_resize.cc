@@ -3,6 +3,7 @@
 // elements or by a product with a matrix of weights; the usual cases run on the engine's own kernel.
 #include <algorithm>
 #include <cmath>
+#include <limits>
 #include <numeric>
 
 #include "formats/onnx/import_common.h"
@@ -88,6 +89,13 @@ Operands read_operands(const NodeContext& context) {
   return operands;
 }
 
+/// The computed number of elements of a dimension as an integer.
+int64_t extent_of(const NodeContext& context, double extent) {
+  context.require(extent >= 1 && extent <= static_cast<double>(std::numeric_limits<int32_t>::max()),
+                  "a dimension would have ", extent, " elements");
+  return static_cast<int64_t>(extent);
+}
+
 /// One scale for all dimensions, the least or the greatest of those asked for.
 void keep_aspect_ratio(const NodeContext& context, std::vector<ResizeAxis*>& axes) {
   const std::string policy = context.text("keep_aspect_ratio_policy", "stretch");
@@ -99,7 +107,7 @@ void keep_aspect_ratio(const NodeContext& context, std::vector<ResizeAxis*>& axe
   }
   for (ResizeAxis* axis : axes) {
     axis->scale = scale;
-    axis->out = static_cast<int64_t>(std::floor(scale * static_cast<double>(axis->in) + 0.5));
+    axis->out = extent_of(context, std::floor(scale * static_cast<double>(axis->in) + 0.5));
   }
 }
 
@@ -120,10 +128,8 @@ std::vector<ResizeAxis> read_axes(const NodeContext& context, const Shape& shape
     ResizeAxis& axis = all[static_cast<size_t>(normal_axis(context, places[i], shape.rank()))];
     const auto in = static_cast<double>(axis.in);
     context.require(axis.in > 0, "an empty dimension cannot be resized");
-    axis.out = sized ? operands.sizes[i] : static_cast<int64_t>(std::floor(in * operands.scales[i]));
+    axis.out = extent_of(context, sized ? static_cast<double>(operands.sizes[i]) : std::floor(in * operands.scales[i]));
     axis.scale = sized ? static_cast<double>(axis.out) / in : operands.scales[i];
-    context.require(axis.out > 0 && axis.out < (int64_t{1} << 31), "dimension ", places[i], " would have ", axis.out,
-                    " elements");
     if (operands.roi.size() == 2 * places.size()) {
       axis.roi_begin = operands.roi[i];
       axis.roi_end = operands.roi[places.size() + i];

@@ -78,9 +78,12 @@ Result run_engine(const NodeContext& context, RnnKind kind, const Direction& dir
   return {out.y, out.h_n, out.c_n};
 }
 
+constexpr int64_t kMostUnrolledSteps = 1 << 14;
+
 /// Where a sequence has ended its state stays as it was, and the output is 0.
 Result run_unrolled(const NodeContext& context, RnnKind kind, const Direction& direction) {
   const Shape x = static_shape(context, direction.x);
+  context.require(x[1] <= kMostUnrolledSteps, "sequences of ", x[1], " steps are too long to be unrolled");
   const int64_t hidden = direction.weights.hidden;
   Value* zero = context.constant(Tensor::zeros(direction.x->dtype(), {x[0], hidden}));
   RnnState state{direction.h != nullptr ? direction.h : zero, direction.c != nullptr ? direction.c : zero};

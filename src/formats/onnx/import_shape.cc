@@ -5,6 +5,7 @@
 #include <numeric>
 
 #include "formats/onnx/import_common.h"
+#include "ops/window.h"
 #include "thalweg/ops.h"
 
 namespace thalweg::onnx {
@@ -60,11 +61,14 @@ Value* concat(const NodeContext& context) {
   return ops::concat(parts, normal_axis(context, context.integer("axis", 0), parts[0]->shape().rank()));
 }
 
+constexpr int64_t kMostParts = 1 << 16;
+
 std::vector<int64_t> split_sizes(const NodeContext& context, int64_t whole) {
   if (context.opset() < 13 && context.has_attribute("split")) return context.integers("split");
   if (context.opset() >= 13 && context.has(1)) return context.content_integers(1);
   const int64_t parts = context.integer("num_outputs", static_cast<int64_t>(context.num_outputs()));
-  context.require(parts > 0 && whole != kFree, "the size of the dimension to split must be known");
+  context.require(whole != kFree, "the size of the dimension to split must be known");
+  context.require(parts > 0 && parts <= kMostParts, "cannot split into ", parts, " parts");
   // All alike, but for a smaller last one.
   const int64_t each = (whole + parts - 1) / parts;
   std::vector<int64_t> sizes;
@@ -115,6 +119,8 @@ std::vector<int64_t> all_pads(const NodeContext& context, int64_t rank) {
 /// Continues with the elements from the other end: the pieces are joined.
 Value* pad_wrapped(const NodeContext& context, Value* x, const std::vector<int64_t>& pads) {
   const int rank = x->shape().rank();
+  context.require(static_cast<int>(pads.size()) == 2 * rank, "there are ", pads.size(), " pads for ", rank,
+                  " dimensions; begins, then ends are needed");
   for (int d = 0; d < rank; ++d) {
     const int64_t before = pads[static_cast<size_t>(d)], after = pads[static_cast<size_t>(d + rank)];
     const int64_t size = x->shape()[d];
@@ -155,14 +161,20 @@ Value* expand(const NodeContext& context) {
 
 Value* tile(const NodeContext& context) { return ops::tile(context.input(0), context.content_integers(1)); }
 
+int64_t block_size(const NodeContext& context) {
+  const int64_t block = context.integer("blocksize", 0);
+  context.require(block > 0 && block <= kMostWindow, "blocks of ", block, " by ", block, " are impossible");
+  return block;
+}
+
 /// [N, C, H, W] by blocks, in the order in which the pieces lie.
 Value* depth_to_space(const NodeContext& context) {
   Value* x = context.input(0);
   const Shape shape = static_shape(context, x);
   context.require(shape.rank() == 4, "the input must have 4 dimensions, not ", shape);
-  const int64_t block = context.integer("blocksize", 0);
-  context.require(block > 0 && shape[1] % (block * block) == 0, shape[1], " channels do not divide into blocks of ",
-                  block, " by ", block);
+  const int64_t block = block_size(context);
+  context.require(shape[1] % (block * block) == 0, shape[1], " channels do not divide into blocks of ", block, " by ",
+                  block);
   const int64_t depth = shape[1] / (block * block);
   const bool column = context.text("mode", "DCR") == "CRD";
   Value* pieces = column ? ops::reshape(x, {shape[0], depth, block, block, shape[2], shape[3]})
@@ -176,9 +188,9 @@ Value* space_to_depth(const NodeContext& context) {
   Value* x = context.input(0);
   const Shape shape = static_shape(context, x);
   context.require(shape.rank() == 4, "the input must have 4 dimensions, not ", shape);
-  const int64_t block = context.integer("blocksize", 0);
-  context.require(block > 0 && shape[2] % block == 0 && shape[3] % block == 0, "pictures of ", shape[2], " by ",
-                  shape[3], " do not divide into blocks of ", block, " by ", block);
+  const int64_t block = block_size(context);
+  context.require(shape[2] > 0 && shape[3] > 0 && shape[2] % block == 0 && shape[3] % block == 0, "pictures of ",
+                  shape[2], " by ", shape[3], " do not divide into blocks of ", block, " by ", block);
   const int64_t height = shape[2] / block, width = shape[3] / block;
   Value* pieces = ops::reshape(x, {shape[0], shape[1], height, block, width, block});
   const bool column = context.text("mode", "DCR") == "CRD";
@@ -202,6 +214,7 @@ Value* center_crop_pad(const NodeContext& context) {
   for (size_t i = 0; i < axes.size(); ++i) {
     const int64_t axis = normal_axis(context, axes[i], shape.rank());
     const int64_t size = shape[static_cast<int>(axis)];
+    context.require(target[i] >= 0, "dimension ", axis, " would have size ", target[i]);
     if (target[i] < size) {
       const int64_t start = (size - target[i]) / 2;
       x = ops::slice(x, {start}, {start + target[i]}, {axis});

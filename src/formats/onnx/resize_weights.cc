@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "base/limits.h"
 #include "thalweg/error.h"
 
 namespace thalweg::onnx {
@@ -43,8 +44,17 @@ bool takes_upper(double ratio, const std::string& nearest) {
   return false;
 }
 
+/// How many elements to each side have weights. Without antialiasing, or when the result is larger, the kernel reaches
+/// one or two.
+int64_t reach_of(const ResizeAxis& axis, const ResizeMode& mode) {
+  const double stretch = mode.antialias ? std::min(axis.scale, 1.0) : 1.0;
+  return static_cast<int64_t>(std::ceil((mode.interpolation == "cubic" ? 2.0 : 1.0) / stretch));
+}
+
 /// Weights of the elements around `place`, before those outside of the input are dealt with.
-std::vector<std::pair<int64_t, double>> around(double place, const ResizeAxis& axis, const ResizeMode& mode) {
+std::vector<ResizeTaps::Weight> around(double place, const ResizeAxis& axis, const ResizeMode& mode) {
+  // Also refuses what is not a number, as regions of interest can make it.
+  TW_REQUIRE(std::abs(place) < 0x1p52, "an element would come from place ", place, " of the input");
   const double floor = std::floor(place);
   const auto base = static_cast<int64_t>(floor);
   const double ratio = place - floor;
@@ -53,10 +63,9 @@ std::vector<std::pair<int64_t, double>> around(double place, const ResizeAxis& a
   }
   const bool is_cubic = mode.interpolation == "cubic";
   TW_REQUIRE(is_cubic || mode.interpolation == "linear", "unknown mode '", mode.interpolation, "'");
-  // Without antialiasing, or when the result is larger, the kernel reaches one (or two) elements to each side.
   const double stretch = mode.antialias ? std::min(axis.scale, 1.0) : 1.0;
-  const auto reach = static_cast<int64_t>(std::ceil((is_cubic ? 2.0 : 1.0) / stretch));
-  std::vector<std::pair<int64_t, double>> taps;
+  const int64_t reach = reach_of(axis, mode);
+  std::vector<ResizeTaps::Weight> taps;
   double sum = 0;
   for (int64_t i = base - reach + 1; i <= base + reach; ++i) {
     const double distance = (static_cast<double>(i) - place) * stretch;
@@ -73,6 +82,9 @@ std::vector<std::pair<int64_t, double>> around(double place, const ResizeAxis& a
 }  // namespace
 
 std::vector<ResizeTaps> resize_taps(const ResizeAxis& axis, const ResizeMode& mode) {
+  const auto taps_each = static_cast<double>(2 * reach_of(axis, mode));
+  const double bytes = static_cast<double>(axis.out) * (sizeof(ResizeTaps) + taps_each * sizeof(ResizeTaps::Weight));
+  require_memory(static_cast<size_t>(bytes));
   std::vector<ResizeTaps> all(static_cast<size_t>(axis.out));
   for (size_t x = 0; x < all.size(); ++x) {
     ResizeTaps& taps = all[x];

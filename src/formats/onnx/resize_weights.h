@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <string>
+#include <utility>
 #include <vector>
 
 namespace thalweg::onnx {
@@ -26,8 +27,10 @@ struct ResizeMode {
 
 /// What one element of the output is made of: weights of elements of the input.
 struct ResizeTaps {
+  using Weight = std::pair<int64_t, double>;  ///< an element of the input and its part in the sum
+
   bool outside = false;  ///< beyond the input: takes the extrapolation value
-  std::vector<std::pair<int64_t, double>> weights;
+  std::vector<Weight> weights;
 };
 
 /// One entry for each element of the output. Throws Error for modes that ONNX does not know.

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <limits>
 
+#include "base/limits.h"
 #include "infer/host_op.h"
 
 namespace thalweg {
@@ -43,6 +44,7 @@ std::vector<int64_t> keep_best(const std::vector<Box>& boxes, const float* score
   std::vector<int64_t> kept;
   for (const int64_t candidate : order) {
     if (static_cast<int64_t>(kept.size()) >= most) break;
+    require_time();
     const bool clear = std::all_of(kept.begin(), kept.end(), [&](int64_t other) {
       return overlap(boxes[static_cast<size_t>(candidate)], boxes[static_cast<size_t>(other)]) <= overlap_limit;
     });

@@ -5,17 +5,13 @@
 #include <limits>
 #include <numeric>
 
+#include "base/limits.h"
 #include "infer/host_op.h"
+#include "ops/window.h"
 #include "tensor/dtype.h"
 
 namespace thalweg {
 namespace {
-
-struct Window {
-  std::vector<int64_t> kernel, strides, dilations, begins, ends;
-  size_t rank() const { return kernel.size(); }
-  int64_t reach(size_t d) const { return (kernel[d] - 1) * dilations[d] + 1; }
-};
 
 Window read_window(const HostCall& call, const Shape& x) {
   TW_REQUIRE(x.rank() >= 3, "the input must be [N, C, spatial...], not ", x);
@@ -32,8 +28,13 @@ Window read_window(const HostCall& call, const Shape& x) {
   window.ends.assign(pads.begin() + static_cast<int64_t>(rank), pads.end());
   const std::string padding = call.text("auto_pad", "NOTSET");
   for (size_t d = 0; d < rank; ++d) {
-    TW_REQUIRE(window.kernel[d] >= 1 && window.strides[d] >= 1 && window.dilations[d] >= 1,
-               "kernel, strides and dilations must be positive");
+    for (const int64_t item : {window.kernel[d], window.strides[d], window.dilations[d]}) {
+      TW_REQUIRE(item >= 1 && item <= kMostWindow, "kernel, strides and dilations must be between 1 and ", kMostWindow,
+                 ", not ", item);
+    }
+    for (const int64_t pad : {window.begins[d], window.ends[d]}) {
+      TW_REQUIRE(pad >= 0 && pad <= kMostWindow, "pads must be between 0 and ", kMostWindow, ", not ", pad);
+    }
     if (padding != "SAME_UPPER" && padding != "SAME_LOWER") continue;
     const int64_t in = x[static_cast<int>(d) + 2];
     const int64_t out = (in + window.strides[d] - 1) / window.strides[d];
@@ -84,6 +85,7 @@ void each_element(const Window& window, const std::vector<int64_t>& in, const st
       offset = offset * in[d] + at;
     }
     if (padded) body(inside ? offset : -1);
+    require_time();
   } while (advance(tap, window.kernel));
 }
 

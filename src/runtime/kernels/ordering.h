@@ -23,8 +23,8 @@ struct BestFirst {
   }
 };
 
-/// What a running sum of T is kept in.
+/// What a running sum of T is kept in: sums of integers wrap.
 template <typename T>
-using SumOf = std::conditional_t<std::is_floating_point_v<T>, double, int64_t>;
+using SumOf = std::conditional_t<std::is_floating_point_v<T>, double, uint64_t>;
 
 }  // namespace thalweg

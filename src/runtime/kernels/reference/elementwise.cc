@@ -4,6 +4,7 @@
 
 #include "runtime/kernels/reference/broadcast_index.h"
 #include "runtime/kernels/reference/reference.h"
+#include "runtime/kernels/wrapping.h"
 #include "tensor/dtype.h"
 
 namespace thalweg {
@@ -71,17 +72,11 @@ void logical_not(const ReferenceCall& call) {
 
 struct RegisterAll {
   RegisterAll() {
-    arithmetic("add", [](auto a, auto b) { return a + b; });
-    arithmetic("sub", [](auto a, auto b) { return a - b; });
-    arithmetic("mul", [](auto a, auto b) { return a * b; });
-    // Integer division by zero gives 0 rather than ending the process.
-    arithmetic("div", [](auto a, auto b) {
-      if constexpr (std::is_integral_v<decltype(b)>)
-        return b == 0 ? decltype(a){} : static_cast<decltype(a)>(a / b);
-      else
-        return a / b;
-    });
-    arithmetic("pow", [](auto a, auto b) { return std::pow(a, b); });
+    arithmetic("add", [](auto a, auto b) { return wrapping_sum(a, b); });
+    arithmetic("sub", [](auto a, auto b) { return wrapping_difference(a, b); });
+    arithmetic("mul", [](auto a, auto b) { return wrapping_product(a, b); });
+    arithmetic("div", [](auto a, auto b) { return wrapping_quotient(a, b); });
+    arithmetic("pow", [](auto a, auto b) { return convert_element<decltype(a)>(std::pow(a, b)); });
     arithmetic("minimum", [](auto a, auto b) { return b < a || b != b ? b : a; });
     arithmetic("maximum", [](auto a, auto b) { return a < b || b != b ? b : a; });
     comparison("equal", [](auto a, auto b) { return a == b; });

@@ -4,6 +4,7 @@
 
 #include "runtime/kernels/index_check.h"
 #include "runtime/kernels/reference/reference.h"
+#include "runtime/kernels/wrapping.h"
 #include "tensor/dtype.h"
 
 namespace thalweg {
@@ -101,8 +102,8 @@ void scatter_elements(const ReferenceCall& call) {
   }
   dispatch_arithmetic(call.out().dtype(), [&](auto tag) {
     using T = decltype(tag);
-    if (reduction == "add") scatter<T>(call, [](T a, T b) { return static_cast<T>(a + b); });
-    if (reduction == "mul") scatter<T>(call, [](T a, T b) { return static_cast<T>(a * b); });
+    if (reduction == "add") scatter<T>(call, [](T a, T b) { return wrapping_sum(a, b); });
+    if (reduction == "mul") scatter<T>(call, [](T a, T b) { return wrapping_product(a, b); });
     if (reduction == "min") scatter<T>(call, [](T a, T b) { return b < a ? b : a; });
     if (reduction == "max") scatter<T>(call, [](T a, T b) { return a < b ? b : a; });
   });
