@@ -33,6 +33,15 @@ MappedFile::~MappedFile() {
   ::close(descriptor_);
 }
 
+void MappedFile::release(std::string_view part) const {
+  static const auto page = static_cast<size_t>(sysconf(_SC_PAGESIZE));
+  // Pages that hold only a part of it belong to others as well.
+  const auto first = static_cast<size_t>(part.data() - static_cast<const char*>(data_));
+  const size_t begin = (first + page - 1) / page * page;
+  const size_t end = (first + part.size()) / page * page;
+  if (begin < end) ::madvise(static_cast<char*>(data_) + begin, end - begin, MADV_DONTNEED);
+}
+
 void MappedFile::map(const std::string& path) {
   struct stat status {};
   TW_REQUIRE(::fstat(descriptor_, &status) == 0, "cannot examine ", path, ": ", reason(errno));

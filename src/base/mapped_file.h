@@ -21,6 +21,9 @@ class MappedFile {
   std::byte* data() const { return static_cast<std::byte*>(data_); }
   size_t size() const { return size_; }
   std::string_view text() const { return {static_cast<const char*>(data_), size_}; }
+  /// Gives the memory of `part`, a piece of text(), back to the system: whoever reads it next has it read again.
+  /// Nothing may have been written there, since it would be lost.
+  void release(std::string_view part) const;
 
  private:
   void map(const std::string& path);

@@ -50,13 +50,14 @@ ModelSummary summarize(const onnx::ModelFile& model, const Variables& weights) {
   return summary;
 }
 
-/// All initialisers that are weights, in one place for all programs.
-std::shared_ptr<Variables> load_weights(const onnx::ModelFile& model) {
-  Graph holder("weights");
-  for (const onnx::TensorProto& tensor : model.proto.graph.initializer) {
-    if (is_weight(tensor)) holder.parameter(tensor.name, model.tensor(tensor), false);
+/// All initialisers that are weights, in one place for all programs; they stay in the file until one needs them.
+std::shared_ptr<Variables> find_weights(const std::shared_ptr<const onnx::ModelFile>& model) {
+  std::vector<StoredWeight> weights;
+  for (const onnx::TensorProto& tensor : model->proto.graph.initializer) {
+    if (!is_weight(tensor)) continue;
+    weights.push_back({tensor.name, model->type(tensor), [model, &tensor] { return model->tensor_once(tensor); }});
   }
-  return std::make_shared<Variables>(holder);
+  return std::make_shared<Variables>(std::move(weights));
 }
 
 void require_fits(const std::string& model, const ValueDescription& declared, const Tensor& given) {
@@ -85,7 +86,7 @@ struct InferenceModel::Impl {
     context.options = options;
     if (options.max_memory == 0) context.options.max_memory = machine_memory();
     const ScopedLimits limits(context.options.max_memory, 0);
-    context.variables = load_weights(*context.model);
+    context.variables = find_weights(context.model);
     executor = std::make_unique<Executor>(context, context.model->proto.graph);
     for (const onnx::ValueInfoProto* info : executor->plan().inputs) inputs.push_back(describe_value(*info));
     for (const onnx::ValueInfoProto& info : context.model->proto.graph.output) outputs.push_back(describe_value(info));

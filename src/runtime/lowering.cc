@@ -17,6 +17,7 @@ void Lowering::run() {
   finish_gradients();
   finish_outputs();
   set_lifetimes();
+  hold_variables();
   share_memory();
   find_once_buffers();
   place_buffers();

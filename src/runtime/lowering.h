@@ -47,6 +47,7 @@ class Lowering {
   void finish_outputs();
   void finish_gradients();
   void set_lifetimes();
+  void hold_variables();
   void share_memory();
   void find_once_buffers();
   void place_buffers();

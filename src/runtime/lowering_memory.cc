@@ -68,6 +68,12 @@ void Lowering::set_lifetimes() {
   last_read_.clear();
 }
 
+void Lowering::hold_variables() {
+  for (const Buffer& buffer : program_.buffers_) {
+    if (buffer.kind == Buffer::Kind::kVariable && buffer.first_step >= 0) program_.variables_->hold(buffer.place);
+  }
+}
+
 void Lowering::share_memory() {
   std::vector<Buffer>& buffers = program_.buffers_;
   for (size_t s = 0; s < program_.steps_.size(); ++s) {

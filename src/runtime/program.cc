@@ -24,11 +24,15 @@ void Program::prepare() {
   const std::lock_guard<std::mutex> lock(prepare_mutex_);
   if (prepared_version_ == variables_->version()) return;
   const AlignedBuffer once(once_bytes_);
+  // Weights that are stored elsewhere are in memory only while a step reads them.
+  std::vector<std::shared_ptr<const void>> borrowed;
   const auto address = [&](int buffer) -> void* {
     if (buffer < 0) return nullptr;
     const Buffer& entry = buffers_[static_cast<size_t>(buffer)];
     switch (entry.kind) {
-      case Buffer::Kind::kVariable: return variables_->data(entry.place);
+      case Buffer::Kind::kVariable:
+        borrowed.push_back(variables_->borrow(entry.place));
+        return const_cast<void*>(borrowed.back().get());
       case Buffer::Kind::kConstant: return entry.constant.raw();
       case Buffer::Kind::kPersistent: return static_cast<char*>(persistent_.data()) + entry.place;
       case Buffer::Kind::kOnce: return static_cast<char*>(once.data()) + entry.place;
@@ -42,6 +46,7 @@ void Program::prepare() {
     for (int buffer : step.outputs) out.push_back(address(buffer));
     const auto state = step.kernel->new_state();
     step.kernel->run({in, out, address(step.scratch), state.get(), options_.threads, 0});
+    borrowed.clear();
   }
   prepared_version_ = variables_->version();
 }

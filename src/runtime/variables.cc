@@ -30,6 +30,22 @@ Variables::Variables(Graph& graph) {
   for (Value* value : graph.states()) add(value, false);
 }
 
+Variables::Variables(std::vector<StoredWeight> weights) {
+  for (StoredWeight& weight : weights) {
+    Entry entry;
+    entry.name = std::move(weight.name);
+    entry.layout = Layout(weight.type);
+    entry.load = std::move(weight.load);
+    entry.parameter = true;
+    add(std::move(entry));
+  }
+}
+
+void Variables::add(Entry entry) {
+  by_name_[entry.name] = entries_.size();
+  entries_.push_back(std::move(entry));
+}
+
 void Variables::add(Value* value, bool parameter) {
   const Tensor data = value->take_data();
   TW_REQUIRE(data.defined(), "'", value->name(), "' has no data: another Variables object holds it");
@@ -39,8 +55,7 @@ void Variables::add(Value* value, bool parameter) {
   entry.buffer = AlignedBuffer(entry.layout.bytes());
   entry.parameter = parameter;
   std::memcpy(entry.buffer.data(), data.raw(), data.num_bytes());
-  by_name_[entry.name] = entries_.size();
-  entries_.push_back(std::move(entry));
+  add(std::move(entry));
 }
 
 size_t Variables::index(const std::string& name) const {
@@ -56,15 +71,36 @@ void Variables::adopt(size_t index, const Layout& layout) {
   TW_REQUIRE(!entry.pinned, "'", entry.name, "' is in use in layout ", entry.layout.to_string());
   if (layout == entry.layout) return;
   AlignedBuffer rearranged(layout.bytes());
-  reorder(entry.layout, entry.buffer.data(), layout, rearranged.data());
+  reorder(entry.layout, borrow(index).get(), layout, rearranged.data());
   entry.buffer = std::move(rearranged);
   entry.layout = layout;
+  entry.load = nullptr;
+  entry.held = {};
+}
+
+void* Variables::data(size_t index) const {
+  const Entry& entry = entries_[index];
+  if (!entry.load) return entry.buffer.data();
+  TW_REQUIRE(entry.held.defined(), "'", entry.name, "' is stored elsewhere, and no program holds it");
+  return entry.held.raw();
+}
+
+std::shared_ptr<const void> Variables::borrow(size_t index) const {
+  const Entry& entry = entries_[index];
+  if (!entry.load || entry.held.defined()) return {std::shared_ptr<void>(), data(index)};
+  const auto content = std::make_shared<const Tensor>(entry.load());
+  return {content, content->raw()};
+}
+
+void Variables::hold(size_t index) {
+  Entry& entry = entries_[index];
+  if (entry.load && !entry.held.defined()) entry.held = entry.load();
 }
 
 Tensor Variables::read(size_t index) const {
   const Entry& entry = entries_[index];
   Tensor plain(entry.layout.type());
-  reorder(entry.layout, entry.buffer.data(), Layout(entry.layout.type()), plain.raw());
+  reorder(entry.layout, borrow(index).get(), Layout(entry.layout.type()), plain.raw());
   return plain;
 }
 
@@ -72,6 +108,7 @@ void Variables::write(size_t index, const Tensor& value) {
   Entry& entry = entries_[index];
   TW_REQUIRE(value.defined() && value.type() == entry.layout.type(), "'", entry.name, "' has type ",
              entry.layout.type(), " and cannot take ", value.type());
+  TW_REQUIRE(!entry.load, "'", entry.name, "' is only read, and cannot be changed");
   reorder(Layout(value.type()), value.raw(), entry.layout, entry.buffer.data());
   touch();
 }

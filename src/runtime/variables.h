@@ -2,6 +2,8 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
+#include <memory>
 #include <string>
 #include <unordered_map>
 #include <vector>
@@ -11,6 +13,14 @@
 #include "thalweg/graph.h"
 
 namespace thalweg {
+
+/// A weight that is never changed and can be fetched whenever it is needed, as from a mapped file.
+struct StoredWeight {
+  std::string name;
+  TensorType type;
+  /// Gives the content, always the same. Must be thread-safe.
+  std::function<Tensor()> load;
+};
 
 /// The parameters and states of a model while programs run on it. Each lies in the layout that the first program
 /// compiled for it asked for, and stays there: optimisers are elementwise and work on that layout. Plain tensors exist
@@ -22,6 +32,8 @@ class Variables {
  public:
   /// Takes the data of all parameters and states out of `graph`.
   explicit Variables(Graph& graph);
+  /// Parameters that stay where they are stored until a program rearranges them, or has them held for its runs.
+  explicit Variables(std::vector<StoredWeight> weights);
 
   size_t size() const { return entries_.size(); }
   /// Throws if there is none of that name.
@@ -30,7 +42,10 @@ class Variables {
   const std::string& name(size_t index) const { return entries_[index].name; }
   const TensorType& type(size_t index) const { return entries_[index].layout.type(); }
   const Layout& layout(size_t index) const { return entries_[index].layout; }
-  void* data(size_t index) { return entries_[index].buffer.data(); }
+  /// The memory of an entry that is not stored elsewhere, or is held.
+  void* data(size_t index) const;
+  /// The content in its layout, valid as long as the pointer lives; fetched if it is stored elsewhere.
+  std::shared_ptr<const void> borrow(size_t index) const;
   bool is_parameter(size_t index) const { return entries_[index].parameter; }
 
   /// True once a program depends on the layout.
@@ -38,9 +53,11 @@ class Variables {
   /// Rearranges an entry that is not pinned yet.
   void adopt(size_t index, const Layout& layout);
   void pin(size_t index) { entries_[index].pinned = true; }
+  /// Keeps the content in memory from now on, as it is read by every run of some program.
+  void hold(size_t index);
 
   Tensor read(size_t index) const;
-  /// Throws if the type differs.
+  /// Throws if the type differs or the entry is stored elsewhere.
   void write(size_t index, const Tensor& value);
 
   /// Grows with every change of content; what is derived from the content compares it.
@@ -52,10 +69,15 @@ class Variables {
     std::string name;
     Layout layout;
     AlignedBuffer buffer;
+    /// Of an entry stored elsewhere; it has no buffer.
+    std::function<Tensor()> load;
+    /// What `load` gave, once it is held.
+    Tensor held;
     bool parameter = false;
     bool pinned = false;
   };
   void add(Value* value, bool parameter);
+  void add(Entry entry);
 
   std::vector<Entry> entries_;
   std::unordered_map<std::string, size_t> by_name_;

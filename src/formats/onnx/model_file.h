@@ -24,9 +24,17 @@ struct ModelFile {
   /// Version of the operator set of `domain` that the model asks for. Throws if it asks for none.
   int64_t opset(const std::string& domain) const;
   Tensor tensor(const TensorProto& tensor) const;
+  /// The type alone; throws as `tensor` does.
+  TensorType type(const TensorProto& tensor) const;
+  /// As `tensor`; contents that lie in a file leave memory with the tensor. Nobody may write to tensors of this model
+  /// then, since that would be undone.
+  Tensor tensor_once(const TensorProto& tensor) const;
 
   /// Contents made in memory, by the name of the initialiser of the graph, whose message has none.
   std::unordered_map<std::string, Tensor> made;
+
+  /// Null if the content of `tensor` was not made in memory.
+  const Tensor* find_made(const TensorProto& tensor) const;
 
   // What the messages point into; `source_` is the model that this is a changed copy of.
   std::shared_ptr<const ModelFile> source_;

@@ -57,29 +57,43 @@ void require_bools(const TensorProto& proto, const Tensor& tensor) {
   TW_REQUIRE(bad == bytes + tensor.num_bytes(), describe(proto), "element ", bad - bytes, " is neither true nor false");
 }
 
-/// Refers to the bytes if they are aligned and `keep_alive` holds them.
-Tensor from_bytes(const TensorProto& proto, DType dtype, const Shape& shape, std::string_view bytes,
-                  const std::shared_ptr<MappedFile>& keep_alive) {
-  const auto count = static_cast<uint64_t>(shape.num_elements());
-  TW_REQUIRE(count <= bytes.size() && count * size_of(dtype) == bytes.size(), describe(proto), "shape ", shape, " of ",
-             name_of(dtype), " does not fit its ", bytes.size(), " bytes");
-  Tensor tensor;
-  if (keep_alive != nullptr && count > 0 && reinterpret_cast<uintptr_t>(bytes.data()) % size_of(dtype) == 0) {
-    tensor = Tensor::borrow(dtype, shape, const_cast<char*>(bytes.data()), keep_alive);
-  } else {
-    tensor = Tensor(dtype, shape);
-    if (count > 0) std::memcpy(tensor.raw(), bytes.data(), bytes.size());
-  }
-  require_bools(proto, tensor);
+/// A part of a mapped file that a tensor views; its memory goes with the tensor.
+struct MappedPart {
+  MappedPart(std::shared_ptr<MappedFile> whole, std::string_view part) : file(std::move(whole)), bytes(part) {}
+  MappedPart(const MappedPart&) = delete;
+  MappedPart& operator=(const MappedPart&) = delete;
+  ~MappedPart() { file->release(bytes); }
+
+  std::shared_ptr<MappedFile> file;
+  std::string_view bytes;
+};
+
+Tensor copy_of(const TensorType& type, std::string_view bytes) {
+  Tensor tensor(type);
+  if (!bytes.empty()) std::memcpy(tensor.raw(), bytes.data(), bytes.size());
   return tensor;
 }
 
+/// Only memory that `keep_alive` holds, and that is aligned, can be viewed.
+bool can_view(const TensorType& type, std::string_view bytes, const std::shared_ptr<MappedFile>& keep_alive) {
+  return keep_alive != nullptr && !bytes.empty() &&
+         reinterpret_cast<uintptr_t>(bytes.data()) % size_of(type.dtype) == 0;
+}
+
+Tensor view_of(const TensorType& type, std::string_view bytes, std::shared_ptr<void> keep_alive) {
+  return Tensor::borrow(type.dtype, type.shape, const_cast<char*>(bytes.data()), std::move(keep_alive));
+}
+
+/// How many values the message lists.
+size_t listed_values(const TensorProto& proto, DType dtype) {
+  if (dtype == DType::kF32) return proto.float_data.size();
+  return dtype == DType::kF64 ? proto.double_data.size() : proto.int_data.size();
+}
+
 template <typename Source>
-Tensor from_list(const TensorProto& proto, DType dtype, const Shape& shape, const std::vector<Source>& values) {
-  TW_REQUIRE(static_cast<uint64_t>(shape.num_elements()) == values.size(), describe(proto), "shape ", shape, " of ",
-             name_of(dtype), " does not fit its ", values.size(), " values");
-  Tensor tensor(dtype, shape);
-  dispatch(dtype, [&](auto tag) {
+Tensor from_list(const TensorType& type, const std::vector<Source>& values) {
+  Tensor tensor(type);
+  dispatch(type.dtype, [&](auto tag) {
     using T = decltype(tag);
     T* out = tensor.data<T>();
     for (size_t i = 0; i < values.size(); ++i) {
@@ -92,6 +106,12 @@ Tensor from_list(const TensorProto& proto, DType dtype, const Shape& shape, cons
     }
   });
   return tensor;
+}
+
+Tensor from_lists(const TensorProto& proto, const TensorType& type) {
+  if (type.dtype == DType::kF32) return from_list(type, proto.float_data);
+  if (type.dtype == DType::kF64) return from_list(type, proto.double_data);
+  return from_list(type, proto.int_data);
 }
 
 uint64_t number(const TensorProto& proto, const std::string& key, const std::string& text) {
@@ -125,15 +145,44 @@ std::string name_of(DataType type) {
   return "number " + std::to_string(static_cast<int32_t>(type));
 }
 
-Tensor TensorReader::read(const TensorProto& proto) {
+TensorType TensorReader::check(const TensorProto& proto) {
   const std::optional<DType> dtype = onnx::dtype_of(proto.data_type);
   TW_REQUIRE(dtype.has_value(), describe(proto), "element type ", name_of(proto.data_type), " is not supported");
-  const Shape shape = checked_shape(proto);
-  if (proto.external) return read_external(proto, *dtype, shape);
-  if (proto.has_raw_data) return from_bytes(proto, *dtype, shape, proto.raw_data, file_);
-  if (*dtype == DType::kF32) return from_list(proto, *dtype, shape, proto.float_data);
-  if (*dtype == DType::kF64) return from_list(proto, *dtype, shape, proto.double_data);
-  return from_list(proto, *dtype, shape, proto.int_data);
+  const TensorType type{*dtype, checked_shape(proto)};
+  const auto count = static_cast<uint64_t>(type.shape.num_elements());
+  if (const std::optional<Contents> stored = contents(proto)) {
+    const size_t bytes = stored->bytes.size();
+    TW_REQUIRE(count <= bytes && count * size_of(*dtype) == bytes, describe(proto), "shape ", type.shape, " of ",
+               thalweg::name_of(*dtype), " does not fit its ", bytes, " bytes");
+  } else {
+    TW_REQUIRE(count == listed_values(proto, *dtype), describe(proto), "shape ", type.shape, " of ",
+               thalweg::name_of(*dtype), " does not fit its ", listed_values(proto, *dtype), " values");
+  }
+  return type;
+}
+
+Tensor TensorReader::read(const TensorProto& proto) {
+  const TensorType type = check(proto);
+  const std::optional<Contents> stored = contents(proto);
+  if (!stored.has_value()) return from_lists(proto, type);
+  const auto& [bytes, file] = *stored;
+  const Tensor tensor = can_view(type, bytes, file) ? view_of(type, bytes, file) : copy_of(type, bytes);
+  require_bools(proto, tensor);
+  return tensor;
+}
+
+Tensor TensorReader::read_once(const TensorProto& proto) {
+  const std::optional<Contents> stored = contents(proto);
+  if (!stored.has_value() || stored->file == nullptr) return read(proto);
+  const Tensor tensor = read(proto);
+  const auto part = std::make_shared<MappedPart>(stored->file, stored->bytes);
+  return can_view(tensor.type(), stored->bytes, stored->file) ? view_of(tensor.type(), stored->bytes, part) : tensor;
+}
+
+std::optional<TensorReader::Contents> TensorReader::contents(const TensorProto& proto) {
+  if (proto.external) return external_contents(proto);
+  if (proto.has_raw_data) return Contents{proto.raw_data, file_};
+  return std::nullopt;
 }
 
 std::shared_ptr<MappedFile> TensorReader::open_external(const TensorProto& proto, const std::string& location) {
@@ -159,7 +208,7 @@ std::shared_ptr<MappedFile> TensorReader::open_external(const TensorProto& proto
   return file;
 }
 
-Tensor TensorReader::read_external(const TensorProto& proto, DType dtype, const Shape& shape) {
+TensorReader::Contents TensorReader::external_contents(const TensorProto& proto) {
   std::string location;
   uint64_t offset = 0;
   std::optional<uint64_t> length;
@@ -168,11 +217,11 @@ Tensor TensorReader::read_external(const TensorProto& proto, DType dtype, const 
     if (key == "offset") offset = number(proto, key, value);
     if (key == "length") length = number(proto, key, value);
   }
-  const auto file = open_external(proto, location);
+  auto file = open_external(proto, location);
   TW_REQUIRE(offset <= file->size() && length.value_or(0) <= file->size() - offset, describe(proto), "bytes ", offset,
              " to ", offset + length.value_or(0), " lie outside of the ", file->size(), " bytes of ",
              printable(location));
-  return from_bytes(proto, dtype, shape, file->text().substr(offset, length.value_or(file->size() - offset)), file);
+  return {file->text().substr(offset, length.value_or(file->size() - offset)), file};
 }
 
 }  // namespace thalweg::onnx

@@ -30,10 +30,22 @@ class TensorReader {
 
   /// Throws an Error that names the tensor if its type is not supported, its dims are negative or too large, or its
   /// contents are not as long as they say.
+  TensorType check(const TensorProto& proto);
+  /// As `check`, with the contents.
   Tensor read(const TensorProto& proto);
+  /// As `read`, and the contents leave memory with the tensor, but for the file. Nobody may write to tensors of this
+  /// reader then, since that would be undone.
+  Tensor read_once(const TensorProto& proto);
 
  private:
-  Tensor read_external(const TensorProto& proto, DType dtype, const Shape& shape);
+  /// The bytes of a tensor in a file, or in memory if `file` is null.
+  struct Contents {
+    std::string_view bytes;
+    std::shared_ptr<MappedFile> file;
+  };
+  /// Nothing if the values are listed in the message.
+  std::optional<Contents> contents(const TensorProto& proto);
+  Contents external_contents(const TensorProto& proto);
   std::shared_ptr<MappedFile> open_external(const TensorProto& proto, const std::string& location);
 
   std::shared_ptr<MappedFile> file_;

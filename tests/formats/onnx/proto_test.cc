@@ -2,6 +2,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <numeric>
 #include <random>
 
 #include "formats/onnx/proto_reader.h"
@@ -140,6 +141,27 @@ TEST(OnnxTensor, ExternalDataStaysMapped) {
   EXPECT_EQ(tensor.data<float>()[1], 4.0F);
   tensor.data<float>()[0] = 7;
   EXPECT_EQ(read_bytes(directory / "w.bin").size(), sizeof values);
+}
+
+TEST(OnnxTensor, WhatWasReadOnceCanBeReadAgain) {
+  const TemporaryDirectory directory;
+  std::vector<float> values(8192);
+  std::iota(values.begin(), values.end(), 0.0F);
+  write_bytes(directory / "w.bin",
+              "." + std::string(3, 0) + std::string(reinterpret_cast<const char*>(values.data()), 4 * values.size()));
+  TensorReader reader(nullptr, directory.path());
+  for (const char* offset : {"4", "5"}) {
+    TensorProto proto = external("w.bin", offset, "32760");
+    proto.dims = {8190};
+    EXPECT_EQ(reader.check(proto), (TensorType{DType::kF32, {8190}}));
+    const std::string before(static_cast<const char*>(reader.read(proto).raw()), 32760);
+    for (int time = 0; time < 2; ++time) {
+      const Tensor tensor = reader.read_once(proto);
+      EXPECT_EQ(std::string(static_cast<const char*>(tensor.raw()), tensor.num_bytes()), before);
+    }
+  }
+  TensorProto wrong = external("w.bin", "4", "32760");
+  EXPECT_THAT(error_text([&] { reader.check(wrong); }), HasSubstr("does not fit its 32760 bytes"));
 }
 
 TEST(OnnxTensor, ExternalDataThatMayNotBeRead) {
