@@ -65,6 +65,9 @@ typedef struct tw_options {
   int32_t threads;      /* of each call; 0: what the machine and its control group allow */
   int32_t precision;    /* a tw_precision */
   int32_t max_programs; /* compiled programs kept for different input shapes; 0: the default */
+  /* Limits for files that are not trusted: a small one can ask for any amount of either. */
+  uint64_t max_memory; /* bytes of the largest piece that loading or a run may ask for; 0: what the machine has */
+  double max_seconds;  /* a run that takes longer fails before its next part or iteration; 0: no limit */
 } tw_options;
 
 typedef struct tw_model tw_model;

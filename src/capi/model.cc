@@ -27,13 +27,16 @@ static_assert(static_cast<int>(DType::kF32) == TW_F32 && static_cast<int>(DType:
 InferenceOptions options_from(const tw_options* given) {
   InferenceOptions options;
   if (given == nullptr) return options;
-  TW_REQUIRE(given->threads >= 0 && given->max_programs >= 0, "options: a number is negative");
+  TW_REQUIRE(given->threads >= 0 && given->max_programs >= 0 && given->max_seconds >= 0,
+             "options: a number is negative");
   TW_REQUIRE(given->precision >= TW_PRECISION_DECLARED && given->precision <= TW_PRECISION_BF16, "options: precision ",
              given->precision, " is unknown");
   options.threads = given->threads;
   if (given->precision == TW_PRECISION_F32) options.precision = Precision::kF32;
   if (given->precision == TW_PRECISION_BF16) options.precision = Precision::kBF16;
   if (given->max_programs > 0) options.max_programs = given->max_programs;
+  options.max_memory = given->max_memory;
+  options.max_seconds = given->max_seconds;
   return options;
 }
 

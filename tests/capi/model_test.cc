@@ -97,6 +97,31 @@ TEST(CApi, OptionsAreChecked) {
   EXPECT_EQ(Loaded(bytes_of(small_model()), &options).status, TW_OK);
 }
 
+/// What a run of one of the fuzzers' seeds, all of which take x f32 [N, 3], fails with.
+std::string seed_error(const char* seed, const tw_options& options) {
+  const Loaded loaded(testing::read_bytes(std::string(TW_SOURCE_DIR "/tests/fuzz/corpus/onnx/") + seed), &options);
+  if (loaded.status != TW_OK) return tw_last_error();
+  float values[3] = {1, 2, 3};
+  const int64_t dims[2] = {1, 3};
+  const tw_tensor input{TW_F32, 2, dims, values};
+  tw_result* result = nullptr;
+  if (tw_model_run(loaded.model, &input, 1, &result) != TW_OK) return tw_last_error();
+  tw_result_free(result);
+  return "";
+}
+
+TEST(CApi, LimitsHold) {
+  tw_options options{};
+  options.max_memory = uint64_t{1} << 20;
+  EXPECT_THAT(seed_error("huge_constant", options), HasSubstr("more than the limit"));
+  EXPECT_EQ(seed_error("loop", options), "");
+  options = {};
+  options.max_seconds = 0.05;
+  EXPECT_THAT(seed_error("endless_loop", options), HasSubstr("longer than the time"));
+  options.max_seconds = -1;
+  EXPECT_THAT(seed_error("loop", options), HasSubstr("negative"));
+}
+
 TEST(CApi, Optimizes) {
   const testing::TemporaryDirectory folder;
   const std::string path = folder / "small.onnx", output = folder / "fast.onnx";

@@ -1,6 +1,7 @@
 """Thalweg's C interface (include/thalweg/c_api.h) for the ONNX backend suite and tests/onnx_models, through ctypes."""
 
 import ctypes
+import json
 
 import ml_dtypes
 import numpy as np
@@ -16,11 +17,18 @@ class Tensor(ctypes.Structure):
 
 
 class Options(ctypes.Structure):
-    _fields_ = [("threads", ctypes.c_int32), ("precision", ctypes.c_int32), ("max_programs", ctypes.c_int32)]
+    _fields_ = [("threads", ctypes.c_int32), ("precision", ctypes.c_int32), ("max_programs", ctypes.c_int32),
+                ("max_memory", ctypes.c_uint64), ("max_seconds", ctypes.c_double)]
 
 
 # The values of tw_precision.
-PRECISIONS = {"f32": 0, "bf16": 1}
+PRECISIONS = {"f32": 1, "bf16": 2}
+
+
+class OptimizeOptions(ctypes.Structure):
+    _fields_ = [("forms", ctypes.c_char_p), ("calibration", ctypes.c_char_p), ("data", ctypes.POINTER(Tensor)),
+                ("num_batches", ctypes.c_size_t), ("num_inputs", ctypes.c_size_t), ("max_drop", ctypes.c_double),
+                ("seconds", ctypes.c_double), ("threads", ctypes.c_int32)]
 
 
 class Refused(Exception):
@@ -32,6 +40,7 @@ class Library:
         self.lib = ctypes.CDLL(path)
         self.lib.tw_last_error.restype = ctypes.c_char_p
         self.lib.tw_result_num_tensors.restype = ctypes.c_size_t
+        self.lib.tw_result_text.restype = ctypes.c_char_p
 
     def check(self, status):
         if status != 0:
@@ -49,6 +58,37 @@ class Library:
         self.check(self.lib.tw_model_load(str(path).encode(), ctypes.byref(options), ctypes.byref(handle)))
         return Model(self, handle)
 
+    def quantize(self, path, output, batches):
+        """Writes the model in int8, calibrated on the batches, whatever it loses; what tw_optimize found."""
+        tensors, kept = as_tensors([array for batch in batches for array in batch])
+        options = OptimizeOptions(forms=b"int8", data=tensors, num_batches=len(batches), num_inputs=len(batches[0]),
+                                  max_drop=1.0, seconds=1e-3)
+        result = ctypes.c_void_p()
+        self.check(self.lib.tw_optimize(str(path).encode(), str(output).encode(), ctypes.byref(options),
+                                        ctypes.byref(result)))
+        del kept
+        try:
+            return json.loads(self.lib.tw_result_text(result))["forms"][0]
+        finally:
+            self.lib.tw_result_free(result)
+
+
+def as_tensors(arrays):
+    """Arrays as the C interface takes them, and what must live as long as they are used."""
+    tensors = (Tensor * len(arrays))()
+    kept = []
+    for tensor, array in zip(tensors, arrays):
+        if isinstance(array, np.generic):
+            array = np.asarray(array)
+        if not isinstance(array, np.ndarray) or array.dtype not in DTYPES:
+            raise Refused(f"an input of type {getattr(array, 'dtype', type(array))} cannot be passed")
+        array = np.ascontiguousarray(array).reshape(array.shape)
+        dims = (ctypes.c_int64 * array.ndim)(*array.shape)
+        kept += [array, dims]
+        tensor.dtype, tensor.rank = DTYPES.index(array.dtype), array.ndim
+        tensor.dims, tensor.data = dims, array.ctypes.data
+    return tensors, kept
+
 
 class Model:
     def __init__(self, library, handle):
@@ -60,21 +100,11 @@ class Model:
             self.library.lib.tw_model_free(self.handle)
 
     def run(self, arrays):
-        tensors = (Tensor * len(arrays))()
-        kept = []
-        for tensor, array in zip(tensors, arrays):
-            if isinstance(array, np.generic):
-                array = np.asarray(array)
-            if not isinstance(array, np.ndarray) or array.dtype not in DTYPES:
-                raise Refused(f"an input of type {getattr(array, 'dtype', type(array))} cannot be passed")
-            array = np.ascontiguousarray(array).reshape(array.shape)
-            dims = (ctypes.c_int64 * array.ndim)(*array.shape)
-            kept += [array, dims]
-            tensor.dtype, tensor.rank = DTYPES.index(array.dtype), array.ndim
-            tensor.dims, tensor.data = dims, array.ctypes.data
+        tensors, kept = as_tensors(arrays)
         result = ctypes.c_void_p()
         lib = self.library.lib
         self.library.check(lib.tw_model_run(self.handle, tensors, ctypes.c_size_t(len(arrays)), ctypes.byref(result)))
+        del kept
         try:
             return [self._copy(result, i) for i in range(lib.tw_result_num_tensors(result))]
         finally:
