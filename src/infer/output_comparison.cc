@@ -29,6 +29,7 @@ void OutputComparison::add(const Tensor& a, const Tensor& b) {
     product_ += x[i] * y[i];
     square_a_ += x[i] * x[i];
     square_b_ += y[i] * y[i];
+    square_difference_ += difference * difference;
   }
   if (a.shape().rank() != 2 || a.shape()[1] < 2) return;
   const int64_t columns = a.shape()[1];
@@ -42,6 +43,12 @@ void OutputComparison::add(const Tensor& a, const Tensor& b) {
 double OutputComparison::max_of_range() const {
   if (max_absolute_ == 0) return 0;
   return largest_ > 0 ? max_absolute_ / largest_ : INFINITY;
+}
+
+double OutputComparison::relative_distance() const {
+  if (not_finite_ > 0) return INFINITY;
+  if (square_difference_ == 0) return 0;
+  return square_a_ > 0 ? std::sqrt(square_difference_ / square_a_) : INFINITY;
 }
 
 double OutputComparison::cosine() const {

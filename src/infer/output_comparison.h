@@ -21,6 +21,8 @@ class OutputComparison {
   double mean_relative() const { return mean(sum_relative_); }
   /// The largest difference as a share of the largest |a|: small elements next to large ones do not matter.
   double max_of_range() const;
+  /// |a - b| / |a| of the outputs as vectors; infinite if only a is zero, or not_finite() is not 0.
+  double relative_distance() const;
   /// Of the angle between the outputs as vectors; 1 if both are zero.
   double cosine() const;
   /// Elements of which one is infinite or NaN and the other is not the same.
@@ -34,7 +36,7 @@ class OutputComparison {
 
   int64_t elements_ = 0, not_finite_ = 0, rows_ = 0, same_top_rows_ = 0;
   double max_absolute_ = 0, sum_absolute_ = 0, max_relative_ = 0, sum_relative_ = 0, largest_ = 0;
-  double product_ = 0, square_a_ = 0, square_b_ = 0;
+  double product_ = 0, square_a_ = 0, square_b_ = 0, square_difference_ = 0;
 };
 
 }  // namespace thalweg

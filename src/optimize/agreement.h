@@ -3,6 +3,7 @@
 
 #include <vector>
 
+#include "infer/output_comparison.h"
 #include "thalweg/optimize.h"
 
 namespace thalweg {
@@ -16,12 +17,9 @@ class AgreementMeter {
 
  private:
   struct Output {
-    int64_t rows = 0, same_rows = 0;
-    double error_squared = 0.0, squared = 0.0;
-    double max_error = 0.0, max_element = 0.0;
+    OutputComparison comparison;
     bool comparable = true;
   };
-  static void add_output(const Tensor& expected, const Tensor& actual, Output& output);
   std::vector<Output> outputs_;
 };
 

@@ -33,6 +33,7 @@ TEST(OutputComparison, DifferencesAddUpOverBatches) {
   EXPECT_EQ(comparison.max_relative(), 1);
   EXPECT_EQ(comparison.mean_relative(), (0 + 0.5 + 1 + 1) / 4.0);
   EXPECT_EQ(comparison.max_of_range(), 1);
+  EXPECT_DOUBLE_EQ(comparison.relative_distance(), std::sqrt(129.0 / 84.0));
   EXPECT_DOUBLE_EQ(comparison.cosine(), 18 / std::sqrt(84.0 * 81.0));
   EXPECT_EQ(comparison.same_top_rows(), 1);
 }
@@ -44,6 +45,7 @@ TEST(OutputComparison, WhatIsNotFiniteIsCounted) {
   comparison.add(Tensor::from<float>({4}, {nan, infinity, 1, infinity}),
                  Tensor::from<float>({4}, {nan, infinity, nan, -infinity}));
   EXPECT_EQ(comparison.not_finite(), 2);
+  EXPECT_EQ(comparison.relative_distance(), infinity);
   EXPECT_EQ(comparison.max_absolute(), 0);
 }
 
