@@ -46,10 +46,4 @@ std::vector<Layer> quantizable_layers(const ModelEditor& model) {
   return layers;
 }
 
-void require_scales_by_channel(const ModelEditor& model) {
-  constexpr int64_t kOldest = 13;
-  TW_REQUIRE(model.opset() >= kOldest, model.name(), ": int8 needs opset ", kOldest, " or newer, the model has ",
-             model.opset(), "; export it anew, or convert it with onnx.version_converter");
-}
-
 }  // namespace thalweg

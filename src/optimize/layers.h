@@ -21,7 +21,4 @@ bool is_matrix_product(const ModelEditor& model, const onnx::NodeProto& node);
 /// True for those operators of the default domain.
 bool is_one_of(const onnx::NodeProto& node, std::initializer_list<const char*> ops);
 
-/// Throws if the model's opset has no scales by channel.
-void require_scales_by_channel(const ModelEditor& model);
-
 }  // namespace thalweg

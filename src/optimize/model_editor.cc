@@ -41,12 +41,8 @@ void collect_names(const GraphProto& graph, std::unordered_set<std::string>& nam
   }
 }
 
-const AttributeProto* find_attribute(const NodeProto& node, const std::string& name) {
-  for (const AttributeProto& attribute : node.attribute) {
-    if (attribute.name == name) return &attribute;
-  }
-  return nullptr;
-}
+/// Before this version every initialiser was an input as well; since then one that is may be given in each run.
+constexpr int64_t kInputsAreInputs = 4;
 
 }  // namespace
 
@@ -64,10 +60,20 @@ const TensorProto* ModelEditor::find_weight(const std::string& name) const {
   const auto is_it = [&](const auto& item) { return item.name == name; };
   const auto found = std::find_if(graph().initializer.begin(), graph().initializer.end(), is_it);
   if (found == graph().initializer.end() || found->data_type != onnx::DataType::kFloat) return nullptr;
-  // Before version 4 every initialiser was an input as well; since then one that is may be given in each run.
-  constexpr int64_t kInputsAreInputs = 4;
   const bool given = std::any_of(graph().input.begin(), graph().input.end(), is_it);
   return given && model_->proto.ir_version >= kInputsAreInputs ? nullptr : &*found;
+}
+
+void ModelEditor::set_opset(int64_t version, int64_t ir_version) {
+  for (onnx::OperatorSetId& id : model_->proto.opset_import) {
+    if (onnx::normal_domain(id.domain).empty()) id.version = version;
+  }
+  if (model_->proto.ir_version < kInputsAreInputs) {
+    std::unordered_set<std::string> fixed;
+    for (const TensorProto& tensor : graph().initializer) fixed.insert(tensor.name);
+    std::erase_if(graph().input, [&](const auto& info) { return fixed.count(info.name) > 0; });
+  }
+  model_->proto.ir_version = std::max(model_->proto.ir_version, ir_version);
 }
 
 Tensor ModelEditor::weight(const std::string& name) const {
@@ -165,7 +171,10 @@ void ModelEditor::add_output(const std::string& name) {
 
 uint64_t ModelEditor::weight_bytes() const {
   uint64_t bytes = 0;
-  for (const TensorProto& tensor : graph().initializer) bytes += model_->tensor(tensor).num_bytes();
+  for (const TensorProto& tensor : graph().initializer) {
+    const TensorType type = model_->type(tensor);
+    bytes += static_cast<uint64_t>(type.shape.num_elements()) * size_of(type.dtype);
+  }
   return bytes;
 }
 
@@ -174,6 +183,17 @@ std::shared_ptr<const onnx::ModelFile> ModelEditor::snapshot() const {
 }
 
 void ModelEditor::save(const std::string& path) const { onnx::write_model(*model_, path); }
+
+const AttributeProto* find_attribute(const NodeProto& node, const std::string& name) {
+  for (const AttributeProto& attribute : node.attribute) {
+    if (attribute.name == name) return &attribute;
+  }
+  return nullptr;
+}
+
+void remove_attribute(NodeProto& node, const std::string& name) {
+  std::erase_if(node.attribute, [&](const AttributeProto& attribute) { return attribute.name == name; });
+}
 
 int64_t integer_attribute(const NodeProto& node, const std::string& name, int64_t fallback) {
   const AttributeProto* attribute = find_attribute(node, name);
@@ -190,9 +210,8 @@ void set_integer_attribute(NodeProto& node, const std::string& name, int64_t val
   attribute.name = name;
   attribute.type = AttributeProto::Type::kInt;
   attribute.i = value;
-  auto& list = node.attribute;
-  list.erase(std::remove_if(list.begin(), list.end(), [&](const auto& a) { return a.name == name; }), list.end());
-  list.push_back(attribute);
+  remove_attribute(node, name);
+  node.attribute.push_back(attribute);
 }
 
 NodeProto make_node(const std::string& op_type, std::vector<std::string> inputs, std::string output) {

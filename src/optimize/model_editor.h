@@ -18,12 +18,16 @@ class ModelEditor {
  public:
   explicit ModelEditor(std::shared_ptr<const onnx::ModelFile> source);
   ModelEditor(const ModelEditor& other);
+  ModelEditor(ModelEditor&&) = default;
   ModelEditor& operator=(const ModelEditor&) = delete;
+  ModelEditor& operator=(ModelEditor&&) = default;
 
   onnx::GraphProto& graph() { return model_->proto.graph; }
   const onnx::GraphProto& graph() const { return model_->proto.graph; }
   int64_t opset() const { return model_->opset(""); }
   const std::string& name() const { return model_->name; }
+  /// For a model whose nodes are of that version. `ir_version`: the least that belongs to it.
+  void set_opset(int64_t version, int64_t ir_version);
 
   /// The content of a float initialiser that is not also an input; undefined if `name` is none.
   Tensor weight(const std::string& name) const;
@@ -62,6 +66,9 @@ class ModelEditor {
   std::unordered_set<std::string> names_;
 };
 
+/// Null if there is none.
+const onnx::AttributeProto* find_attribute(const onnx::NodeProto& node, const std::string& name);
+void remove_attribute(onnx::NodeProto& node, const std::string& name);
 /// The value of an integer attribute.
 int64_t integer_attribute(const onnx::NodeProto& node, const std::string& name, int64_t fallback);
 float float_attribute(const onnx::NodeProto& node, const std::string& name, float fallback);

@@ -27,9 +27,6 @@ Tensor narrowed(const std::string& name, const Tensor& weight, DType dtype) {
 }  // namespace
 
 void narrow_weights(ModelEditor& model, DType dtype) {
-  constexpr int64_t kOldestWithBf16 = 13;
-  TW_REQUIRE(dtype != DType::kBF16 || model.opset() >= kOldestWithBf16, model.name(), ": bf16 weights need opset ",
-             kOldestWithBf16, " or newer, the model has ", model.opset());
   std::vector<std::string> names;
   for (const onnx::TensorProto& tensor : model.graph().initializer) names.push_back(tensor.name);
   for (const std::string& name : names) {

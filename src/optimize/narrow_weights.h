@@ -6,7 +6,7 @@
 namespace thalweg {
 
 /// Stores the weights of convolutions, products and lookups in bf16 or f16, with a Cast to f32 behind each. Throws if
-/// the model's opset has no such Cast, or if a weight is too large for f16.
+/// a weight is too large for f16. For bf16 the opset must be at least kOptimizedOpset.
 void narrow_weights(ModelEditor& model, DType dtype);
 
 }  // namespace thalweg

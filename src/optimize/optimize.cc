@@ -14,6 +14,7 @@
 #include "optimize/narrow_weights.h"
 #include "optimize/quantize_dynamic.h"
 #include "optimize/simplify_model.h"
+#include "optimize/upgrade_opset.h"
 
 namespace thalweg {
 namespace {
@@ -80,6 +81,7 @@ class Optimizer {
     if (!has_data_) options_.data = {random_batch(original, options_.shapes)};
     for (const std::vector<Tensor>& batch : options_.data) expected_.push_back(original.run(batch));
     simplify_model(model_);
+    obstacles_ = upgrade_opset(model_);
     model_.set_metadata("thalweg.precision", "");
     if (options_.forms.empty()) choose_forms();
   }
@@ -102,8 +104,9 @@ class Optimizer {
  private:
   void choose_forms() {
     options_.forms = {ModelForm::kF32};
+    if (!obstacles_.empty()) return;
     if (cpu_computes_in_bf16()) options_.forms.push_back(ModelForm::kBF16);
-    if (model_.opset() >= 13) options_.forms.push_back(has_data_ ? ModelForm::kInt8 : ModelForm::kInt8Dynamic);
+    options_.forms.push_back(has_data_ ? ModelForm::kInt8 : ModelForm::kInt8Dynamic);
   }
 
   void say(const std::string& doing) const {
@@ -129,6 +132,9 @@ class Optimizer {
   }
 
   ModelEditor make_form(ModelForm form, FormReport& result) {
+    TW_REQUIRE(obstacles_.empty() || form == ModelForm::kF32 || form == ModelForm::kF16, model_.name(), ": ",
+               name_of(form), " needs opset ", kOptimizedOpset, ", the model has ", model_.opset(),
+               ", and these nodes cannot be converted; export the model anew:\n  ", join(obstacles_, "\n  "));
     ModelEditor model = model_;
     if (form == ModelForm::kInt8) {
       TW_REQUIRE(has_data_, model_.name(), ": int8 needs data to take ranges from; int8-dynamic does not");
@@ -161,6 +167,8 @@ class Optimizer {
   OptimizeOptions options_;
   ModelEditor model_;
   bool has_data_ = false;
+  /// Nodes that keep the model in its old opset.
+  std::vector<std::string> obstacles_;
   Answers expected_;
 };
 

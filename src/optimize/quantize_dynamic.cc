@@ -48,7 +48,6 @@ std::vector<NodeProto> integer_product(ModelEditor& model, const NodeProto& prod
 }  // namespace
 
 int quantize_dynamically(ModelEditor& model) {
-  require_scales_by_channel(model);
   std::vector<NodeProto> products;
   for (const NodeProto& node : model.graph().node) {
     if (is_matrix_product(model, node)) products.push_back(node);

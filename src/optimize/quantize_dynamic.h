@@ -6,7 +6,8 @@
 namespace thalweg {
 
 /// Products with a matrix of weights quantise their other side in each run, by what its range is then; weights become
-/// i8 with a scale for each column. Gives the number of products. Throws if the model's opset is too old for that.
+/// i8 with a scale for each column. Gives the number of products. The opset must be
+/// at least kOptimizedOpset.
 int quantize_dynamically(ModelEditor& model);
 
 }  // namespace thalweg

@@ -139,7 +139,6 @@ std::vector<std::string> values_to_calibrate(const ModelEditor& model) {
 }
 
 int quantize_model(ModelEditor& model, const std::map<std::string, Range>& ranges, const std::set<std::string>& kept) {
-  require_scales_by_channel(model);
   const ValueChoice choice(model, kept);
   std::vector<std::string> outputs;
   for (const size_t layer : choice.layers()) outputs.push_back(model.graph().node[layer].output[0]);

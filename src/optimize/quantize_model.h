@@ -12,7 +12,7 @@ std::vector<std::string> values_to_calibrate(const ModelEditor& model);
 
 /// Puts QuantizeLinear and DequantizeLinear around all layers but those whose outputs are in `kept`, and turns their
 /// weights into i8 with a scale for each output channel; gives the number of layers. Values are u8 with one scale.
-/// Throws if the model's opset is too old for that.
+/// The opset must be at least kOptimizedOpset.
 int quantize_model(ModelEditor& model, const std::map<std::string, Range>& ranges, const std::set<std::string>& kept);
 
 /// Products with a matrix of weights quantise their input in each run, by what its range is then. Gives their number.

@@ -126,6 +126,78 @@ TEST(Optimize, LayersThatHurtStayInF32) {
   EXPECT_THAT(error_text([&] { optimize(path, "", options); }), HasSubstr("no form agrees"));
 }
 
+onnx::AttributeProto integers(const std::string& name, std::vector<int64_t> values) {
+  onnx::AttributeProto attribute;
+  attribute.name = name;
+  attribute.type = onnx::AttributeProto::Type::kInts;
+  attribute.ints = std::move(values);
+  return attribute;
+}
+
+onnx::AttributeProto number(const std::string& name, float value) {
+  onnx::AttributeProto attribute;
+  attribute.name = name;
+  attribute.type = onnx::AttributeProto::Type::kFloat;
+  attribute.f = value;
+  return attribute;
+}
+
+/// y = softmax over the last two dimensions of pad(clip(x, -1, 1)) [N, 1, 4] * weight, as opset 9 writes it.
+onnx::ModelProto old_model(const Tensor& weight) {
+  onnx::ModelProto model = small_model();
+  model.ir_version = 3;
+  model.opset_import = {{"", 9}};
+  onnx::TensorProto proto;
+  proto.name = "weight";
+  proto.dims = weight.shape().dims();
+  proto.data_type = onnx::DataType::kFloat;
+  proto.has_raw_data = true;
+  proto.raw_data = {static_cast<const char*>(weight.raw()), weight.num_bytes()};
+  model.graph.initializer = {proto};
+  model.graph.input = {value_info("x", {-1, 1, 4}), value_info("weight", weight.shape().dims())};
+  model.graph.output = {value_info("y", {-1, 1, 8})};
+  model.graph.node = {
+      {"clip", "Clip", "", "", {"x"}, {"a"}, {number("min", -1.0F), number("max", 1.0F)}},
+      {"pad", "Pad", "", "", {"a"}, {"b"}, {integers("pads", {0, 0, 1, 0, 0, 1})}},
+      {"cut", "Slice", "", "", {"b"}, {"c"}, {integers("starts", {1}), integers("ends", {5}), integers("axes", {2})}},
+      {"flat", "Squeeze", "", "", {"c"}, {"d"}, {integers("axes", {1})}},
+      {"product", "MatMul", "", "", {"d", "weight"}, {"e"}, {}},
+      {"back", "Unsqueeze", "", "", {"e"}, {"f"}, {integers("axes", {1})}},
+      {"share", "Softmax", "", "", {"f"}, {"y"}, {}}};
+  return model;
+}
+
+TEST(Optimize, OldOpsetsAreRewritten) {
+  const TemporaryDirectory folder;
+  const std::string path = folder / "old.onnx", output = folder / "int8.onnx";
+  const Tensor weight = random_tensor(DType::kF32, {4, 8}, 3);
+  write_bytes(path, bytes_of(old_model(weight)));
+  OptimizeOptions options = quick({ModelForm::kF32}, {5, 1, 4});
+  EXPECT_LT(optimize(path, "", options).forms[0].agreement.max_error, 1e-6);
+  options.forms = {ModelForm::kInt8};
+  options.max_drop = 0.1;
+  EXPECT_EQ(optimize(path, output, options).forms[0].quantised_layers, 1);
+  EXPECT_EQ(InferenceModel::load(output).summary().opset, 13);
+}
+
+TEST(Optimize, NodesThatCannotBeRewrittenAreNamed) {
+  const TemporaryDirectory folder;
+  const std::string path = folder / "old.onnx";
+  const Tensor weight = random_tensor(DType::kF32, {4, 8}, 3);
+  onnx::ModelProto model = old_model(weight);
+  onnx::AttributeProto scales = number("scales", 0);
+  scales.type = onnx::AttributeProto::Type::kFloats;
+  scales.floats = {1, 1, 1};
+  model.opset_import = {{"", 8}};
+  model.graph.node[0] = {"larger", "Upsample", "", "", {"x"}, {"a"}, {scales}};
+  write_bytes(path, bytes_of(model));
+  OptimizeOptions options = quick({ModelForm::kF32}, {5, 1, 4});
+  EXPECT_EQ(optimize(path, "", options).chosen, 0U);
+  options.forms = {ModelForm::kInt8};
+  EXPECT_THAT(error_text([&] { optimize(path, "", options); }),
+              ::testing::AllOf(HasSubstr("opset 13, the model has 8"), HasSubstr("\"larger\"")));
+}
+
 TEST(Optimize, RangesOfEachRunNeedNoData) {
   const TemporaryDirectory folder;
   Model(zoo::lenet()).save(folder / "lenet.onnx");
