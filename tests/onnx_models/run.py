@@ -2,7 +2,9 @@
 """Compares Thalweg with ONNX Runtime on whole models, both ways.
 
 From PyTorch: each model of torch_models.py, written by each exporter of torch.onnx, must give ONNX Runtime's answers
-through Thalweg's C interface, for several sizes of the free dimensions. The error with the bf16 option is stated.
+through Thalweg's C interface, for several sizes of the free dimensions. The errors with the bf16 option and in int8
+(calibrated on the same inputs, with all layers quantised) are stated, the latter with the agreement that `optimize`
+reports.
 
 To ONNX Runtime: the models that write_models.cc saves must give there what Thalweg predicted.
 
@@ -44,7 +46,7 @@ def worst_error(run, batches, answers):
                for actual, expected in zip(run(batch), answer, strict=True))
 
 
-def bf16_error(model, batches, answers):
+def stated_error(model, batches, answers):
     try:
         return worst_error(model.run, batches, answers)
     except ValueError:  # a detector may find other things
@@ -67,7 +69,7 @@ def export(name, exporter, folder):
 
 
 def check_exported(library, name, exporter):
-    """The errors in f32 and with the bf16 option, by name."""
+    """The errors in f32, with the bf16 option and in int8, by name."""
     import numpy as np
     with tempfile.TemporaryDirectory() as temporary:
         folder = pathlib.Path(temporary)
@@ -79,7 +81,11 @@ def check_exported(library, name, exporter):
         answers = [session.run(None, dict(zip(names, batch, strict=True))) for batch in batches]
         del session
         f32, bf16 = (library.open(folder / "model.onnx", precision) for precision in ("f32", "bf16"))
-        return [("f32", worst_error(f32.run, batches, answers)), ("bf16", bf16_error(bf16, batches, answers))]
+        found = library.quantize(folder / "model.onnx", folder / "int8.onnx", batches)
+        int8 = library.open(folder / "int8.onnx")
+        label = f"int8 ({found['quantised_layers']} layers, agreement {100 * found['agreement']:.1f}%)"
+        return [("f32", worst_error(f32.run, batches, answers)), ("bf16", stated_error(bf16, batches, answers)),
+                (label, stated_error(int8, batches, answers))]
 
 
 def check_written(folder, name):
