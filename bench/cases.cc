@@ -39,6 +39,9 @@ json all_cases() {
   cases["train_inception_v1_b16_f32"] =
       make_case("inception_v1", {{"classes", 1000}, {"dropout", 0.0}}, image(16, 1000), 0.0001);
   cases["train_alexnet_b32_f32"] = make_case("alexnet", three, image(32, 3), 0.0001);
+  // Between two processes, each with such a batch.
+  cases["ddp_resnet50_b8_x2"] = make_case("resnet50", plain, image(8, 1000), 0.001);
+  cases["ddp_alexnet_b16_x2"] = make_case("alexnet", {{"classes", 1000}, {"dropout", 0.0}}, image(16, 1000), 0.0001);
   cases["train_ncf_b2048"] = make_case(
       "ncf",
       {{"users", 138493}, {"items", 26744}, {"mf_dim", 64}, {"mlp_layers", {256, 256, 128, 64}}, {"sparse", true}},

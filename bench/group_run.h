@@ -1,13 +1,11 @@
 // Copyright The Thalweg Authors. SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <sys/types.h>
-
 #include <memory>
 #include <string>
 #include <vector>
 
-#include "thalweg/comm.h"
+#include "bench/second_process.h"
 
 namespace thalweg::bench {
 
@@ -15,9 +13,6 @@ namespace thalweg::bench {
 class AllReduceRun {
  public:
   explicit AllReduceRun(const std::string& name);
-  ~AllReduceRun();
-  AllReduceRun(const AllReduceRun&) = delete;
-  AllReduceRun& operator=(const AllReduceRun&) = delete;
 
   /// Tells the other process how many steps follow.
   void announce(int steps);
@@ -27,17 +22,14 @@ class AllReduceRun {
   /// The mean magnitude of the result.
   double check() const;
 
-  /// True, with `status` set, in the second process, which has then done all its work.
-  static bool serve_as_second(int& status);
+  /// The second process's part, until the first ends.
+  static void serve(const SecondProcess::Task& task);
 
  private:
-  /// The second process's.
-  AllReduceRun(const std::string& name, const std::string& address);
-  void fill();
+  explicit AllReduceRun(const SecondProcess::Task& task);
+  void fill(const std::string& name);
 
-  std::string name_;
-  std::unique_ptr<comm::Rendezvous> rendezvous_;
-  pid_t second_ = -1;
+  std::unique_ptr<SecondProcess> second_;
   std::unique_ptr<comm::Group> group_;
   std::vector<float> source_;
   std::vector<float> data_;

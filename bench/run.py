@@ -12,7 +12,8 @@ A side's time is the median over rounds of the fastest step in each round. Peak 
 What other programs used of the CPU meanwhile is measured too: a case they disturbed is marked.
 
 Results go to build/bench.json after every case: a list of {"case", "ours_ms", "peer", "peer_ms", "ratio",
-"ours_peak_mb", "peer_peak_mb"} and a few more keys. Exit status: 0; 1 when a case failed; 2 for a usage or set-up error.
+"ours_peak_mb", "peer_peak_mb"} and a few more keys; where processes train together also "ours_sync_ms" and "peer_sync_ms",
+what that adds to a step. Exit status: 0; 1 when a case failed; 2 for a usage or set-up error.
 Environment: THALWEG_BENCH_BIN, Thalweg's worker; THALWEG_BENCH_PYTHON, a Python that has torch and numpy
 (default ${THALWEG_DEPS:-~/.cache/thalweg}/bench-venv/bin/python).
 """
@@ -325,6 +326,9 @@ def measure(setup, name):
         for worker in sides.values():
             worker.close()
     ours_ms, peer_ms = statistics.median(minima["ours"]), statistics.median(minima["peer"])
+    for side, ms in (("ours", ours_ms), ("peer", peer_ms)):
+        if "alone_ms" in sides[side].hello:
+            result[f"{side}_sync_ms"] = round(ms - sides[side].hello["alone_ms"], 3)
     return result | {
         "ours_ms": round(ours_ms, 3), "peer_ms": round(peer_ms, 3), "ratio": round(peer_ms / ours_ms, 4),
         "target": CASES[name]["target"], "ours_peak_mb": peaks["ours"], "peer_peak_mb": peaks["peer"],
@@ -357,6 +361,8 @@ def table(results, failures):
     disturbed = [r["case"] for r in results if r["others_cores"] >= QUIET_CORES]
     if disturbed:
         lines.append(f"Disturbed by other programs, so not to be relied on: {', '.join(disturbed)}")
+    lines += [f"{r['case']}: synchronisation adds {r['ours_sync_ms']:.1f} ms to a step, {r['peer_sync_ms']:.1f} ms with the peer"
+              for r in results if "ours_sync_ms" in r]
     lines += [f"FAILED  {failure}" for failure in failures]
     return "\n".join(lines)
 

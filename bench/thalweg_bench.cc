@@ -13,6 +13,7 @@
 
 #include "bench/cases.h"
 #include "bench/data_run.h"
+#include "bench/ddp_run.h"
 #include "bench/group_run.h"
 #include "bench/inference_run.h"
 #include "bench/int8_run.h"
@@ -80,6 +81,7 @@ struct Run {
   std::function<std::string()> explanation = nullptr;
   std::function<void(int)> announce = nullptr;  ///< told how many steps follow
   std::function<void()> reset = nullptr;        ///< before each step
+  double alone_ms = 0;                          ///< of a step without the other processes; 0: there are none
 };
 
 json run_steps(Run& run, int steps) {
@@ -152,7 +154,10 @@ void work(const Arguments& arguments, Run run) {
     return;
   }
   const json warmup = run_steps(run, arguments.warmup);
-  say({{"ready", true}, {"case", arguments.name}, {"threads", arguments.threads}, {"losses", warmup.at("losses")}});
+  json hello = {
+      {"ready", true}, {"case", arguments.name}, {"threads", arguments.threads}, {"losses", warmup.at("losses")}};
+  if (run.alone_ms > 0) hello["alone_ms"] = run.alone_ms;
+  say(hello);
   serve(run);
 }
 
@@ -170,6 +175,14 @@ void work(const Arguments& arguments) {
     return;
   }
   const json spec = find_case(arguments.name);
+  if (arguments.name.starts_with("ddp_")) {
+    DdpRun run(arguments.name, spec);
+    Run steps{[&] { loss = run.step(); }, [&] { return loss; }};
+    steps.announce = [&](int count) { run.announce(count); };
+    steps.alone_ms = run.alone_milliseconds();
+    work(arguments, steps);
+    return;
+  }
   if (!arguments.write_int8.empty()) {
     write_int8_model(spec, arguments.write_int8, arguments.threads);
     return;
@@ -188,12 +201,28 @@ void work(const Arguments& arguments) {
   work(arguments, {[&] { loss = run.step(); }, [&] { return loss; }, &run.session()});
 }
 
+/// False in the first process.
+bool serve_as_second() {
+  const std::optional<SecondProcess::Task> task = SecondProcess::task();
+  if (!task) return false;
+  try {
+    if (task->name.starts_with("ddp_")) {
+      DdpRun::serve(*task, find_case(task->name));
+    } else {
+      AllReduceRun::serve(*task);
+    }
+  } catch (const std::exception& error) {
+    // The first process has ended, as it does when it is told to quit.
+    std::cerr << "second process: " << error.what() << "\n";
+  }
+  return true;
+}
+
 }  // namespace
 }  // namespace thalweg::bench
 
 int main(int argc, char** argv) {
-  int status = 0;
-  if (thalweg::bench::AllReduceRun::serve_as_second(status)) return status;
+  if (thalweg::bench::serve_as_second()) return 0;
   try {
     thalweg::bench::work(thalweg::bench::parse(argc, argv));
     return 0;

@@ -4,6 +4,7 @@ file(GLOB_RECURSE thalweg_sources CONFIGURE_DEPENDS "${PROJECT_SOURCE_DIR}/src/*
 set(thalweg_simd_sources ${thalweg_sources})
 list(FILTER thalweg_simd_sources INCLUDE REGEX "/src/runtime/kernels/simd/[^/]*\\.cc$")
 list(FILTER thalweg_sources EXCLUDE REGEX "/src/(cli|data/arrow|runtime/kernels/simd)/")
+list(FILTER thalweg_sources EXCLUDE REGEX "/src/comm/mpi_plugin\\.cc$")
 
 add_library(thalweg SHARED ${thalweg_sources})
 add_library(thalweg::thalweg ALIAS thalweg)
@@ -49,3 +50,12 @@ thalweg_add_simd(baseline -DTW_SIMD_MACRO=__SSE4_2__)
 thalweg_add_simd(avx2 -DTW_SIMD_MACRO=__AVX2__ ${avx2_flags})
 thalweg_add_simd(avx512 -DTW_SIMD_MACRO=__AVX512VL__ ${avx2_flags} -mavx512f -mavx512bw -mavx512dq -mavx512vl
                  -mavx512cd -mprefer-vector-width=512)
+
+# Beside the library, which loads it only in processes that mpirun has started.
+find_package(MPI QUIET COMPONENTS C)
+if(MPI_C_FOUND)
+  add_library(thalweg_mpi MODULE "${PROJECT_SOURCE_DIR}/src/comm/mpi_plugin.cc")
+  target_include_directories(thalweg_mpi PRIVATE "${PROJECT_SOURCE_DIR}/src")
+  target_compile_definitions(thalweg_mpi PRIVATE OMPI_SKIP_MPICXX)  # the C interface serves
+  target_link_libraries(thalweg_mpi PRIVATE thalweg_options MPI::MPI_C)
+endif()

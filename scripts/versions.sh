@@ -38,6 +38,7 @@ APT_BUILD=(
   libgmock-dev=1.12.1-0.2
   nlohmann-json3-dev=3.11.2-2
   libcli11-dev=2.1.2+ds-1
+  libtomlplusplus-dev=3.3.0+ds-1
   libjpeg62-turbo-dev=1:2.1.5-2
   libpng-dev=1.6.39-2+deb12u6
   zlib1g-dev=1:1.2.13.dfsg-1

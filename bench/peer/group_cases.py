@@ -1,8 +1,12 @@
-"""The cases about groups of workers. A step is one all-reduce (sum, f32) between two processes of this host.
+"""The cases about groups of workers: two processes of this host.
 
-The number each step returns in place of a loss is the mean magnitude of the result.
+allreduce_*: a step is one all-reduce (sum, f32). What it returns in place of a loss is the mean magnitude of the result.
+ddp_*: a step trains one model, each process with one thread and a batch of its own. The loss is the mean over both.
 Standard library only: bench/run.py reads this file too.
 """
+
+from cases import case as model_case
+from cases import image
 
 
 def case(target):
@@ -12,3 +16,14 @@ def case(target):
 GROUP_CASES = {f"allreduce_{size}mb_x2": case(2.0) for size in (1, 16, 100)}
 # With Thalweg held to TCP, which is what gloo uses.
 GROUP_CASES |= {f"allreduce_{size}mb_x2_tcp": case(1.0) for size in (1, 16, 100)}
+
+
+def training(model, config, batch, lr, tolerance):
+    return model_case(model, config, image(batch, 1000), lr, 1.15, configs=("default", "channels_last"),
+                      tolerance=tolerance) | {"worker": "ddp_peer.py"}
+
+
+GROUP_CASES |= {
+    "ddp_resnet50_b8_x2": training("resnet50", {"classes": 1000}, 8, 0.001, 3e-4),
+    "ddp_alexnet_b16_x2": training("alexnet", {"classes": 1000, "dropout": 0.0}, 16, 0.0001, 1e-3),
+}

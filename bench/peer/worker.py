@@ -64,8 +64,11 @@ def serve(options, make_runner):
     try:
         runner = make_runner(options)
         warmup = run(runner, options.steps_warmup)
-        say({"ready": True, "case": options.case, "config": options.config, "threads": options.threads,
-             "version": runner.version, "losses": warmup["losses"]})
+        hello = {"ready": True, "case": options.case, "config": options.config, "threads": options.threads,
+                 "version": runner.version, "losses": warmup["losses"]}
+        if hasattr(runner, "alone_ms"):
+            hello["alone_ms"] = runner.alone_ms
+        say(hello)
         for line in sys.stdin:
             words = line.split()
             if words == ["quit"]:

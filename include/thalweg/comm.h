@@ -135,6 +135,11 @@ class Rendezvous {
 
   /// With the port that was chosen.
   std::string address() const;
+  struct Member {
+    std::string name;
+    /// What it said last about itself (Group::set_status).
+    std::string status;
+  };
   struct State {
     uint64_t epoch = 0;
     int size = 0;
@@ -143,6 +148,8 @@ class Rendezvous {
     bool finished = false;
     /// Why the group cannot form; empty otherwise.
     std::string error;
+    /// Of the epoch, by rank.
+    std::vector<Member> members;
   };
   State state() const;
 
@@ -180,6 +187,11 @@ std::string make_secret();
 /// (THALWEG_RENDEZVOUS, THALWEG_SECRET, THALWEG_WORKER). Throws Error naming the variable that is missing.
 GroupOptions options_from_environment();
 
+class Group;
+/// The group that this process was started for, by `thalweg launch`, or by mpirun if Thalweg was built with OpenMPI;
+/// null if by neither. Throws Error if the group does not form.
+std::shared_ptr<Group> join_launched();
+
 /// Membership in a group. Its epochs are numbered from 1; in each, the members have ranks and a communicator that
 /// connects them. When a member is lost the communicator fails, everywhere; the others then call `next_epoch` and go
 /// on.
@@ -203,6 +215,8 @@ class Group {
   /// Leaves this epoch and waits for the next. Every member must do so, after a failure by itself. `failure` says what
   /// broke, if something did: the others' operations then fail as well. Throws Error if the group does not form again.
   virtual void next_epoch(const std::string& failure = "") = 0;
+  /// A few words about this member, up to 1000 bytes, that travel to the rendezvous with its next signs of life.
+  virtual void set_status(const std::string& status) = 0;
   /// The job is done: members that leave are not missed, and nobody is admitted any more.
   virtual void finish() = 0;
 };

@@ -68,6 +68,8 @@ struct TrainState {
   double samples_per_second = 0;
   /// Share of that time in which training waited for data.
   double data_wait_share = 0;
+  /// Share of it in which this worker waited for the others of its group.
+  double exchange_wait_share = 0;
   /// Of the epoch under way: batches done and in all.
   int64_t batch = 0;
   int64_t batches_per_epoch = 0;

@@ -2,12 +2,15 @@
 #include <poll.h>
 #include <sched.h>
 #include <sys/wait.h>
+#include <unistd.h>
 
 #include <atomic>
 #include <csignal>
 #include <memory>
 
+#include "base/status_line.h"
 #include "cli/command.h"
+#include "cli/group_progress.h"
 #include "cli/worker_process.h"
 #include "thalweg/comm.h"
 
@@ -68,8 +71,9 @@ class Launch : public Command {
     processors_ = split_processors(workers_);
     running_.resize(static_cast<size_t>(workers_));
     for (int i = 0; i < workers_; ++i) start(i);
-    while (watch()) {
-    }
+    while (watch()) show_progress();
+    show_progress();
+    if (!progress_.empty()) status_.line(progress_);
     return outcome_;
   }
 
@@ -117,6 +121,13 @@ class Launch : public Command {
       any |= worker != nullptr;
     }
     return any;
+  }
+
+  void show_progress() {
+    const std::string text = group_progress(rendezvous_->state().members);
+    if (text.empty() || text == progress_) return;
+    progress_ = text;
+    if (status_.due()) status_.update(text);
   }
 
   static void print_lines(int index, const std::vector<std::string>& lines) {
@@ -174,6 +185,9 @@ class Launch : public Command {
   std::vector<std::vector<int>> processors_;
   std::vector<std::unique_ptr<WorkerProcess>> running_;
   int outcome_ = kDone;
+  StatusLine status_{stderr, ::isatty(STDERR_FILENO) == 1};
+  /// What is known of the group, kept beyond its end.
+  std::string progress_;
 };
 
 const RegisterCommand kLaunch([] { return std::make_unique<Launch>(); });

@@ -86,7 +86,7 @@ void ControlChannel::talk(Connection& connection) {
     if (stop_.load()) return;
     const auto now = std::chrono::steady_clock::now();
     if (now >= next_beat) {
-      connection.send({{"type", "beat"}});
+      connection.send(sign_of_life());
       next_beat = now + pulse;
     }
     pollfd polled[] = {
@@ -97,6 +97,20 @@ void ControlChannel::talk(Connection& connection) {
     [[maybe_unused]] const ssize_t drained = ::read(wake_.get(), &count, sizeof count);
     while (auto message = connection.receive()) handle(*message);
   }
+}
+
+json ControlChannel::sign_of_life() {
+  json beat = {{"type", "beat"}};
+  const std::lock_guard<std::mutex> lock(mutex_);
+  if (!status_.empty()) beat["status"] = std::exchange(status_, "");
+  return beat;
+}
+
+void ControlChannel::set_status(const std::string& status) {
+  TW_REQUIRE(status.size() <= kMostStatusBytes, "the status of a member has ", status.size(), " bytes, at most ",
+             kMostStatusBytes, " are taken");
+  const std::lock_guard<std::mutex> lock(mutex_);
+  status_ = status;
 }
 
 void ControlChannel::handle(const json& message) {
@@ -180,6 +194,7 @@ std::shared_ptr<ControlChannel::Epoch> ControlChannel::next(uint64_t epoch, cons
 
 void ControlChannel::finish() {
   std::unique_lock<std::mutex> lock(mutex_);
+  if (!status_.empty()) outgoing_.push_back({{"type", "beat"}, {"status", std::exchange(status_, "")}});
   outgoing_.push_back({{"type", "finish"}});
   sending_ = true;
   wake();

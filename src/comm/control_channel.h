@@ -37,6 +37,7 @@ class ControlChannel {
   std::shared_ptr<Epoch> next(uint64_t epoch, const std::string& failure, const Deadline& deadline);
   /// Has `communicator` aborted when the epoch ends, at once if it has ended.
   void watch(Epoch& epoch, std::shared_ptr<Communicator> communicator);
+  void set_status(const std::string& status);
   bool newcomers_waiting() const { return newcomers_.load(); }
   /// Tells the rendezvous that the job is done, and waits a little until it is told.
   void finish();
@@ -47,6 +48,7 @@ class ControlChannel {
   void talk(Connection& connection);
   std::optional<Connection> connect(const Deadline& deadline, std::string& error);
   void introduce(Connection& connection);
+  nlohmann::json sign_of_life();
   void handle(const nlohmann::json& message);
   void end_epoch(uint64_t number, const std::string& why);
   void give_up(const std::string& why);
@@ -62,6 +64,8 @@ class ControlChannel {
   std::shared_ptr<Epoch> epoch_;
   /// The message that asks for the next epoch, to be repeated if the rendezvous is restarted meanwhile.
   nlohmann::json pending_ready_;
+  /// What the next sign of life says besides; empty if it was said.
+  std::string status_;
   std::deque<nlohmann::json> outgoing_;
   bool sending_ = false;
   /// Why no epoch will come any more.

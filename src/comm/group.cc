@@ -51,6 +51,7 @@ class Member : public Group {
   Communicator& communicator() override { return *communicator_; }
   bool newcomers_waiting() const override { return channel_.newcomers_waiting(); }
   void next_epoch(const std::string& failure) override { enter(epoch(), failure); }
+  void set_status(const std::string& status) override { channel_.set_status(status); }
   void finish() override { channel_.finish(); }
 
  private:

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cstdio>
 #include <list>
+#include <map>
 #include <mutex>
 #include <thread>
 
@@ -84,6 +85,8 @@ class Rendezvous::Impl {
   FileDescriptor wake_;
   Membership membership_;
   std::list<Client> clients_;
+  /// What members of the epoch said last about themselves, also of those that have left.
+  std::map<std::string, std::string> statuses_;
   uint64_t logged_epoch_ = 0;
   std::atomic<bool> stop_{false};
   mutable std::mutex mutex_;
@@ -145,6 +148,10 @@ void Rendezvous::Impl::handle(Client& client, const json& message, Clock::time_p
   const std::string type = message.value("type", json("")).is_string() ? message.value("type", "") : "";
   if (client.id.empty()) {
     welcome(client, message, now);
+  } else if (type == "beat") {
+    const json status = message.value("status", json());
+    if (status.is_string() && status.get_ref<const std::string&>().size() <= kMostStatusBytes)
+      statuses_[client.id] = status;
   } else if (type == "ready") {
     const json epoch = message.value("epoch", json(0U));
     const json failure = message.value("failure", json(""));
@@ -212,9 +219,19 @@ void Rendezvous::Impl::publish() {
     logged_epoch_ = view.epoch;
     log("epoch " + std::to_string(view.epoch) + " has " + std::to_string(view.members.size()) + " members");
   }
+  std::vector<Member> members;
+  std::erase_if(statuses_, [&](const auto& entry) { return view.rank_of(entry.first) < 0; });
+  for (const MemberInfo& info : view.members) {
+    const auto status = statuses_.find(info.id);
+    members.push_back({info.name, status != statuses_.end() ? status->second : ""});
+  }
   const std::lock_guard<std::mutex> lock(mutex_);
-  state_ = {view.epoch, static_cast<int>(view.members.size()), static_cast<int>(membership_.waiting()),
-            membership_.finished(), membership_.error()};
+  state_ = {view.epoch,
+            static_cast<int>(view.members.size()),
+            static_cast<int>(membership_.waiting()),
+            membership_.finished(),
+            membership_.error(),
+            std::move(members)};
 }
 
 Rendezvous::Rendezvous(RendezvousOptions options) : impl_(std::make_unique<Impl>(std::move(options))) {}

@@ -32,6 +32,7 @@ class AllReduce : public GroupScheme {
     }
     thread_->post([&] { return exchange_totals(totals); });
     require(thread_->wait());
+    for (const std::span<float> values : buckets_->all()) exchange_.end(values);
     return buckets_->views();
   }
 
@@ -51,6 +52,7 @@ class AllReduce : public GroupScheme {
   }
   void post(const std::vector<std::span<float>>& complete) {
     for (const std::span<float> values : complete) {
+      exchange_.begin(values);
       thread_->post([this, values] { return exchange_.all_reduce(communicator(), values); });
     }
   }

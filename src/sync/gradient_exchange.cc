@@ -45,22 +45,23 @@ void GradientExchange::use(const GradientBuckets& buckets) {
     floats += bucket.size();
   }
   kept_.resize(floats);
+  encoded_.resize(floats * size_of(codec_->dtype()));
 }
 
-std::span<float> GradientExchange::kept_of(std::span<float> bucket) {
-  return {kept_.data() + (bucket.data() - base_), bucket.size()};
+std::byte* GradientExchange::encoded_of(std::span<float> bucket) {
+  return encoded_.data() + static_cast<size_t>(bucket.data() - base_) * size_of(codec_->dtype());
 }
 
-void GradientExchange::encode(std::span<float> bucket) {
-  const std::span<float> kept = kept_of(bucket);
+void GradientExchange::begin(std::span<float> bucket) {
+  if (codec_ == nullptr) return;
+  float* kept = kept_.data() + (bucket.data() - base_);
   const size_t element = size_of(codec_->dtype());
-  encoded_.resize(bucket.size() * element);
   float decoded[kBlock];
   for (size_t begin = 0; begin < bucket.size(); begin += kBlock) {
     const size_t count = std::min(kBlock, bucket.size() - begin);
     const float* fresh = bucket.data() + begin;
-    float* lost = kept.data() + begin;
-    std::byte* encoded = encoded_.data() + begin * element;
+    float* lost = kept + begin;
+    std::byte* encoded = encoded_of(bucket) + begin * element;
 #pragma omp simd
     for (size_t i = 0; i < count; ++i) lost[i] += fresh[i];
     codec_->encode({lost, count}, encoded);
@@ -76,19 +77,19 @@ void GradientExchange::encode(std::span<float> bucket) {
 
 comm::Status GradientExchange::all_reduce(comm::Communicator& communicator, std::span<float> bucket) {
   if (codec_ == nullptr) return communicator.all_reduce(bucket.data(), bucket.size(), DType::kF32);
-  encode(bucket);
-  comm::Status status = communicator.all_reduce(encoded_.data(), bucket.size(), codec_->dtype());
-  codec_->decode(encoded_.data(), bucket);
-  return status;
+  return communicator.all_reduce(encoded_of(bucket), bucket.size(), codec_->dtype());
 }
 
 comm::Status GradientExchange::reduce_scatter(comm::Communicator& communicator, std::span<float> bucket) {
   if (codec_ == nullptr) return communicator.reduce_scatter(bucket.data(), bucket.size(), DType::kF32);
-  encode(bucket);
-  comm::Status status = communicator.reduce_scatter(encoded_.data(), bucket.size(), codec_->dtype());
+  comm::Status status = communicator.reduce_scatter(encoded_of(bucket), bucket.size(), codec_->dtype());
   const comm::Part own = comm::part_of(bucket.size(), communicator.size(), communicator.rank());
-  codec_->decode(encoded_.data() + own.begin * size_of(codec_->dtype()), bucket.subspan(own.begin, own.size()));
+  end(bucket.subspan(own.begin, own.size()));
   return status;
+}
+
+void GradientExchange::end(std::span<float> bucket) {
+  if (codec_ != nullptr) codec_->decode(encoded_of(bucket), bucket);
 }
 
 }  // namespace thalweg::sync

@@ -20,21 +20,24 @@ class Codec {
   virtual void decode(const void* encoded, std::span<float> values) const = 0;
 };
 
-/// Adds up buckets of gradients over all workers. With a codec, what encoding loses of a gradient is kept and added to that
-/// of the next step, so that nothing is lost in the long run (error feedback).
+/// Adds up buckets of gradients over all workers. With a codec, what encoding loses of a gradient is kept and added to
+/// that of the next step, so that nothing is lost in the long run (error feedback).
 class GradientExchange {
  public:
   explicit GradientExchange(Compression compression) : codec_(Codec::make(compression)) {}
 
   /// The buckets that follow are these. What was kept stays: buckets depend on the parameters alone.
   void use(const GradientBuckets& buckets);
-  /// As the communicator's operations of these names.
+  /// Before a bucket's exchange, which may be on another thread: encodes it. So the wire is busy with one bucket while
+  /// the next is encoded.
+  void begin(std::span<float> bucket);
+  /// As the communicator's operations of these names; after an all-reduce `end` must follow, on whichever thread.
   comm::Status all_reduce(comm::Communicator& communicator, std::span<float> bucket);
   comm::Status reduce_scatter(comm::Communicator& communicator, std::span<float> bucket);
+  void end(std::span<float> bucket);
 
  private:
-  std::span<float> kept_of(std::span<float> bucket);
-  void encode(std::span<float> bucket);
+  std::byte* encoded_of(std::span<float> bucket);
 
   std::unique_ptr<Codec> codec_;
   const float* base_ = nullptr;

@@ -2,11 +2,14 @@
 #include "sync/group_scheme.h"
 
 #include <algorithm>
+#include <nlohmann/json.hpp>
 
 #include "sync/state_transfer.h"
 
 namespace thalweg::sync {
 namespace {
+
+constexpr std::chrono::milliseconds kReportInterval{200};
 
 /// Equal for workers whose trained parameters lie in memory in the same way.
 uint64_t layout_fingerprint(Trainee& trainee) {
@@ -106,6 +109,22 @@ comm::Status GroupScheme::exchange_totals(StepTotals& totals) {
   totals = {sums[0], sums[1], sums[2] > 0};
   change_wanted_ = sums[3] > 0;
   return {};
+}
+
+void GroupScheme::report(const TrainState& state) {
+  const auto now = std::chrono::steady_clock::now();
+  if (now < next_report_) return;
+  next_report_ = now + kReportInterval;
+  const double waiting = state.data_wait_share + state.exchange_wait_share;
+  const double step_seconds = state.batch > 0 ? state.epoch_seconds / static_cast<double>(state.batch) : 0;
+  group_->set_status(nlohmann::json{{"step", state.progress.iteration},
+                                    {"epoch", state.progress.epoch},
+                                    {"loss", state.epoch_loss},
+                                    {"samples_per_second", state.samples_per_second},
+                                    {"data_wait", state.data_wait_share},
+                                    {"exchange_wait", state.exchange_wait_share},
+                                    {"compute_seconds", step_seconds * std::max(0.0, 1 - waiting)}}
+                         .dump());
 }
 
 void GroupScheme::abandon() {

@@ -16,6 +16,7 @@ class GroupScheme : public Scheme {
   data::Share share() const override { return {group_->rank(), group_->size()}; }
   bool leads() const override { return group_->rank() == 0; }
   void start(Trainee& trainee) override;
+  void report(const TrainState& state) override;
   bool change_wanted() const override { return change_wanted_; }
   void regroup(Trainee& trainee, const std::string& failure) override;
   void finish(Trainee& trainee) override;
@@ -61,6 +62,7 @@ class GroupScheme : public Scheme {
   /// The last epoch in which this worker was at the group's step; 0: none. Who was left behind has an older one than
   /// those who went on.
   uint64_t settled_epoch_ = 0;
+  std::chrono::steady_clock::time_point next_report_;
 };
 
 }  // namespace thalweg::sync

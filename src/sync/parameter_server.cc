@@ -242,6 +242,7 @@ comm::Status ParameterServer::round(bool& last) {
 comm::Status ParameterServer::exchange(const Header& sum) {
   outgoing_.dense.resize(flat_.size());
   std::copy(outgoing_.dense.begin(), outgoing_.dense.end(), flat_.begin());
+  gradient_exchange_.begin(flat_);
   comm::Status status = gradient_exchange_.reduce_scatter(communicator_, flat_);
   gathered_ = {};
   for (size_t i = 0; i < map_.sparse().size() && status.ok(); ++i) {
@@ -266,8 +267,8 @@ comm::Status ParameterServer::clip(double& scale) {
   double total = 0;
   for (const Piece& piece : served_) total += optim::norm_squared(piece.gradient);
   for (const SparseRows& rows : gathered_.rows) {
-    const GradientView view{rows.variable,      nullptr, 0, rows.indices.data(), rows.rows.data(),
-                            static_cast<int64_t>(rows.indices.size())};
+    const GradientView view{rows.variable,       nullptr,          0,
+                            rows.indices.data(), rows.rows.data(), static_cast<int64_t>(rows.indices.size())};
     if (place_.own == 0) total += norm_squared(view, rows.row_size);
   }
   comm::Status status = communicator_.all_reduce(&total, 1, DType::kF64);

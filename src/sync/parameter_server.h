@@ -30,9 +30,9 @@ struct Outbox {
 };
 
 /// Serves one part of the parameters, and brings this worker's gradients to those who serve the others, on a thread of
-/// its own that never waits for anybody to compute: in every round it takes what each worker has by then, updates its part
-/// with the sum, and collects the new weights of all parts. Tables with sparse gradients are whole at every worker, which
-/// applies the rows of each round when it next looks.
+/// its own that never waits for anybody to compute: in every round it takes what each worker has by then, updates its
+/// part with the sum, and collects the new weights of all parts. Tables with sparse gradients are whole at every
+/// worker, which applies the rows of each round when it next looks.
 class ParameterServer {
  public:
   struct Options {

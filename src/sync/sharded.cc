@@ -119,6 +119,7 @@ class Sharded : public GroupScheme {
 
   void post(const std::vector<std::span<float>>& complete) {
     for (const std::span<float> values : complete) {
+      exchange_.begin(values);
       thread_->post([this, values] { return reduce(values); });
     }
   }

@@ -14,7 +14,10 @@ namespace {
 class StaleSynchronous : public GroupScheme {
  public:
   StaleSynchronous(std::shared_ptr<comm::Group> group, const SchemeOptions& options)
-      : GroupScheme(std::move(group)), staleness_(options.staleness), compression_(options.compression), patience_(options.patience) {
+      : GroupScheme(std::move(group)),
+        staleness_(options.staleness),
+        compression_(options.compression),
+        patience_(options.patience) {
     TW_REQUIRE(options.staleness >= 0 || options.staleness == kUnbounded, "ssp lets a worker be ", options.staleness,
                " steps ahead: at least 0, or -1 for any number");
   }

@@ -9,6 +9,7 @@
 #include "runtime/program.h"
 #include "thalweg/data/sampler.h"
 #include "thalweg/optim.h"
+#include "thalweg/train.h"
 #include "train/checkpoint.h"
 
 namespace thalweg {
@@ -91,6 +92,8 @@ class Scheme {
   /// After the update. Throws GroupChanged.
   virtual void after_update() {}
 
+  /// After every step: how this worker fares, for those who watch the group.
+  virtual void report(const TrainState& /*state*/) {}
   /// At the same step at every worker, before the one that leads takes a snapshot for a checkpoint: hands it what only
   /// others have. Throws GroupChanged.
   virtual void before_checkpoint(Trainee& /*trainee*/) {}

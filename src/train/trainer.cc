@@ -182,6 +182,7 @@ bool Trainer::Impl::advance(data::Loader& loader, const data::Dataset* validatio
 
   complete_step(loaded, updated);
   if (updated) tell([&](Callback& callback) { callback.on_step(state); });
+  if (updated && options.scheme != nullptr) options.scheme->report(state);
   const bool validated = validation != nullptr && options.validate(state.progress);
   if (validated) validate(*validation);
   if (loaded.last_of_epoch) end_epoch(validated);
@@ -195,6 +196,7 @@ bool Trainer::Impl::run_batch(const data::LoadedBatch& loaded) {
   try {
     const StepResult result = step.run(loaded.batch, {state.learning_rate, loaded.whole_samples, stop.load()});
     count_batch(result);
+    totals.exchange_seconds += result.exchange_seconds;
     stop_agreed = result.stop;
     updated = result.updated;
   } catch (const NonFiniteLoss& error) {
@@ -249,6 +251,7 @@ void Trainer::Impl::complete_step(const data::LoadedBatch& loaded, bool updated)
   if (totals.seconds > 0) {
     state.samples_per_second = static_cast<double>(totals.samples) / totals.seconds;
     state.data_wait_share = totals.wait_seconds / totals.seconds;
+    state.exchange_wait_share = totals.exchange_seconds / totals.seconds;
   }
 }
 

@@ -20,6 +20,7 @@ struct EpochTotals {
   int64_t samples = 0;
   double seconds = 0;
   double wait_seconds = 0;
+  double exchange_seconds = 0;
 };
 
 struct Trainer::Impl : Trainee {

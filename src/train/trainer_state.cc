@@ -116,7 +116,7 @@ void Trainer::Impl::from_json(const Json& json) {
   read_best.without_gain = json.at("best").at("without_gain").get<int64_t>();
   const Json& t = json.at("totals");
   const EpochTotals read_totals{number(t.at("loss_sum")), t.at("samples").get<int64_t>(), number(t.at("seconds")),
-                                number(t.at("wait_seconds"))};
+                                number(t.at("wait_seconds")), 0};
   std::vector<EpochRecord> read_history;
   for (const Json& record : json.at("history")) read_history.push_back(record_from(record));
 

@@ -244,7 +244,9 @@ StepResult TrainingStep::run(const data::Batch& batch, const StepInput& input) {
 
 std::vector<Tensor> TrainingStep::run_program(Run& run, const data::Batch& batch, const GradientCallback& on_gradient) {
   Session& session = session_of(run.compiled);
-  session.set_step(options_.seed * 0x9E3779B97F4A7C15ULL + runs_);
+  // Workers draw different numbers for rows of the same place.
+  const auto worker = options_.scheme != nullptr ? static_cast<uint64_t>(options_.scheme->share().part) : 0;
+  session.set_step(options_.seed * 0x9E3779B97F4A7C15ULL + worker * 0xD1B54A32D192ED03ULL + runs_);
   std::vector<Tensor> inputs = batch.inputs;
   inputs.insert(inputs.end(), batch.targets.begin(), batch.targets.end());
   // Counted even if the loss turns out not to be finite: a batch that is skipped still uses up its random numbers.

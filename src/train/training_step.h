@@ -46,6 +46,8 @@ struct StepResult {
   int64_t samples = 0;
   /// Somebody wants the run to end.
   bool stop = false;
+  /// In which this worker did nothing but exchange, or wait for others to.
+  double exchange_seconds = 0;
   std::vector<Tensor> outputs;
   /// False for a batch whose gradients were only accumulated.
   bool updated = false;

@@ -1,5 +1,6 @@
 // Copyright The Thalweg Authors. SPDX-License-Identifier: Apache-2.0
 // A training step of which this worker computes a share.
+#include <chrono>
 #include <cmath>
 #include <cstring>
 
@@ -70,7 +71,9 @@ StepResult TrainingStep::run_in_group(const data::Batch& batch, const StepInput&
   StatesBefore states(*model_.impl().variables);
   StepResult result;
   StepTotals totals = run_share(batch, input, result);
+  const auto begin = std::chrono::steady_clock::now();
   const std::vector<GradientView> gradients = options_.scheme->finish_gradients(totals);
+  result.exchange_seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
   result.samples = static_cast<int64_t>(totals.samples);
   result.loss = totals.samples > 0 ? totals.loss / totals.samples : 0;
   result.stop = totals.stop;

@@ -38,6 +38,12 @@ TEST_P(Compressed, TrainingComesCloseToThatWithWholeGradients) {
 /// A variable of one row of gradients.
 std::vector<TrainedVariable> one_variable(size_t floats) { return {{0, floats, false, 1}}; }
 
+void add_up(sync::GradientExchange& exchange, comm::Communicator& communicator, std::span<float> bucket) {
+  exchange.begin(bucket);
+  exchange.all_reduce(communicator, bucket).or_throw();
+  exchange.end(bucket);
+}
+
 TEST_P(Compressed, WhatRoundingLosesIsAddedToTheNextSteps) {
   // One part in a hundred thousand of a large gradient is below what the wire can tell; over many steps it adds up.
   constexpr size_t kCount = 5000;
@@ -51,7 +57,7 @@ TEST_P(Compressed, WhatRoundingLosesIsAddedToTheNextSteps) {
     double sum = 0;
     for (int step = 0; step < kSteps; ++step) {
       std::fill(bucket.begin(), bucket.end(), 1.00001F);
-      exchange.all_reduce(communicator, bucket).or_throw();
+      add_up(exchange, communicator, bucket);
       sum += bucket[kCount - 1];
     }
     EXPECT_NEAR(sum, 2 * kSteps * 1.00001, 0.02);
@@ -66,10 +72,10 @@ TEST_P(Compressed, WhatIsNotFiniteDoesNotStay) {
     exchange.use(buckets);
     const std::span<float> bucket = buckets.all()[0];
     std::fill(bucket.begin(), bucket.end(), std::numeric_limits<float>::infinity());
-    exchange.all_reduce(communicator, bucket).or_throw();
+    add_up(exchange, communicator, bucket);
     EXPECT_FALSE(std::isfinite(bucket[0]));
     std::fill(bucket.begin(), bucket.end(), 1.0F);
-    exchange.all_reduce(communicator, bucket).or_throw();
+    add_up(exchange, communicator, bucket);
     EXPECT_EQ(bucket[0], 2.0F);
   });
 }

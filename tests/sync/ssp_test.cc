@@ -55,13 +55,12 @@ int64_t lead_over_a_slow_worker(int staleness) {
     TrainOptions own = group_train_options();
     own.epochs = 2;
     own.callbacks = {std::move(pace)};
-    own.scheme = sync::make_scheme({.name = "ssp", .staleness = staleness},
-                                   comm::Group::join(member_of(rendezvous.address())));
+    own.scheme =
+        sync::make_scheme({.name = "ssp", .staleness = staleness}, comm::Group::join(member_of(rendezvous.address())));
     Trainer trainer(model, squared_error(), optim::sgd(), own);
     trainer.fit(data);
   };
-  auto other = std::async(std::launch::async, train,
-                          std::make_shared<Pace>(slow, fast, std::chrono::milliseconds(15)));
+  auto other = std::async(std::launch::async, train, std::make_shared<Pace>(slow, fast, std::chrono::milliseconds(15)));
   train(leader);
   other.get();
   return leader->furthest_ahead;
@@ -111,8 +110,8 @@ TEST_P(SspBounds, GoesOnWhenAWorkerIsLostAndAnotherComes) {
     own.epochs = 12;
     own.learning_rate = 0.02;
     own.callbacks = {std::make_shared<LeaveAt>(leaves_at)};
-    own.scheme = sync::make_scheme({.name = "ssp", .staleness = GetParam()},
-                                   comm::Group::join(member_of(rendezvous.address())));
+    own.scheme =
+        sync::make_scheme({.name = "ssp", .staleness = GetParam()}, comm::Group::join(member_of(rendezvous.address())));
     Trainer trainer(model, squared_error(), optim::adam(), own);
     trainer.fit(data);
     return weights_of(model);
@@ -143,7 +142,8 @@ TEST(Ssp, ACheckpointHasTheStateOfAllParts) {
 }
 
 TEST(Ssp, BoundsBelowZeroAreRefused) {
-  EXPECT_THAT(error_text([] { sync::make_scheme({.name = "ssp", .staleness = -2}, nullptr); }), HasSubstr("at least 0"));
+  EXPECT_THAT(error_text([] { sync::make_scheme({.name = "ssp", .staleness = -2}, nullptr); }),
+              HasSubstr("at least 0"));
 }
 
 }  // namespace

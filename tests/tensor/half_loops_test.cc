@@ -16,8 +16,10 @@ std::vector<float> many_floats() {
   std::vector<float> result;
   std::mt19937 random(3);
   for (uint32_t exponent = 0; exponent < 256; ++exponent) {
-    for (const uint32_t mantissa : {0U, 1U, 0x1000U, 0x8000U, 0x18000U, 0x7fffffU, static_cast<uint32_t>(random()) & 0x7fffffU}) {
-      for (const uint32_t sign : {0U, 1U}) result.push_back(std::bit_cast<float>(sign << 31U | exponent << 23U | mantissa));
+    for (const uint32_t mantissa :
+         {0U, 1U, 0x1000U, 0x8000U, 0x18000U, 0x7fffffU, static_cast<uint32_t>(random()) & 0x7fffffU}) {
+      for (const uint32_t sign : {0U, 1U})
+        result.push_back(std::bit_cast<float>(sign << 31U | exponent << 23U | mantissa));
     }
   }
   result.push_back(1.0F);

@@ -1,0 +1,62 @@
+// Copyright The Thalweg Authors. SPDX-License-Identifier: Apache-2.0
+#include "bench/second_process.h"
+
+#include <spawn.h>
+#include <sys/prctl.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <csignal>
+#include <cstdlib>
+#include <filesystem>
+
+namespace thalweg::bench {
+namespace {
+
+// By which the second process knows its task.
+constexpr const char* kCase = "THALWEG_BENCH_SECOND_CASE";
+constexpr const char* kAddress = "THALWEG_BENCH_SECOND_ADDRESS";
+constexpr const char* kSecret = "bench";
+constexpr std::chrono::hours kPatience{12};
+
+}  // namespace
+
+SecondProcess::SecondProcess(const std::string& name) {
+  comm::RendezvousOptions options;
+  options.secret = kSecret;
+  options.min_size = options.max_size = 2;
+  options.silence = kPatience;
+  options.log = [](const std::string&) {};
+  rendezvous_ = std::make_unique<comm::Rendezvous>(options);
+  ::setenv(kCase, name.c_str(), 1);
+  ::setenv(kAddress, rendezvous_->address().c_str(), 1);
+  std::string self = std::filesystem::read_symlink("/proc/self/exe").string();
+  char* arguments[] = {self.data(), nullptr};
+  TW_REQUIRE(::posix_spawn(&process_, self.c_str(), nullptr, nullptr, arguments, environ) == 0,
+             "cannot start a second process");
+}
+
+SecondProcess::~SecondProcess() {
+  if (process_ <= 0) return;
+  ::kill(process_, SIGKILL);
+  ::waitpid(process_, nullptr, 0);
+}
+
+std::optional<SecondProcess::Task> SecondProcess::task() {
+  const char* name = std::getenv(kCase);
+  const char* address = std::getenv(kAddress);
+  if (name == nullptr || address == nullptr) return std::nullopt;
+  ::prctl(PR_SET_PDEATHSIG, SIGKILL);
+  return Task{name, address};
+}
+
+std::unique_ptr<comm::Group> join_pair(const std::string& name, const std::string& address) {
+  comm::GroupOptions options;
+  options.rendezvous = address;
+  options.secret = kSecret;
+  options.path = name.ends_with("_tcp") ? comm::Path::kTcp : comm::Path::kAuto;
+  options.timeout = kPatience;
+  return comm::Group::join(options);
+}
+
+}  // namespace thalweg::bench

@@ -1,0 +1,175 @@
+// Copyright The Thalweg Authors. SPDX-License-Identifier: Apache-2.0
+#include "cli/job_file.h"
+
+#include <toml++/toml.h>
+
+#include <set>
+
+#include "base/text.h"
+#include "cli/command.h"
+
+namespace thalweg::cli {
+namespace {
+
+using Found = toml::node_view<const toml::node>;
+
+/// Text that is no TOML value stands for itself.
+toml::table parse_override(const std::string& value) {
+  try {
+    return toml::parse("value = " + value);
+  } catch (const toml::parse_error&) {
+    return toml::table{{"value", value}};
+  }
+}
+
+toml::table parse(const std::string& path) {
+  try {
+    return toml::parse_file(path);
+  } catch (const toml::parse_error& error) {
+    const auto line = error.source().begin.line;
+    wrong_usage(path, line > 0 ? ": line " + std::to_string(line) : std::string(), ": ", error.description());
+  }
+}
+
+}  // namespace
+
+struct JobFile::Impl {
+  std::string path;
+  toml::table table;
+  std::set<std::string> overridden;
+  std::set<std::string> asked;
+
+  void replace(const std::string& assignment) {
+    const size_t equals = assignment.find('=');
+    const size_t dot = assignment.find('.');
+    if (equals == std::string::npos || dot == std::string::npos || dot > equals) {
+      wrong_usage("--set ", assignment, ": must be section.key=value");
+    }
+    const std::string section = assignment.substr(0, dot), key = assignment.substr(dot + 1, equals - dot - 1);
+    toml::table value = parse_override(assignment.substr(equals + 1));
+    toml::table* into = table.insert(section, toml::table()).first->second.as_table();
+    if (into == nullptr) wrong_usage("--set ", assignment, ": '", section, "' is no section of ", path);
+    value["value"].visit([&](auto&& node) { into->insert_or_assign(key, node); });
+    overridden.insert(section + "." + key);
+  }
+
+  const toml::node* find(const std::string& key) {
+    asked.insert(key);
+    return table.at_path(key).node();
+  }
+
+  /// "job.toml: line 3: train.epochs" or "--set train.epochs".
+  std::string place(const std::string& key) const {
+    if (overridden.count(key) > 0) return "--set " + key;
+    const toml::node* node = table.at_path(key).node();
+    const std::string line = node != nullptr ? ": line " + std::to_string(node->source().begin.line) : "";
+    return path + line + ": " + key;
+  }
+
+  template <typename T>
+  T value(const std::string& key, const char* kind, T fallback) {
+    const toml::node* node = find(key);
+    if (node == nullptr) return fallback;
+    const std::optional<T> got = node->value<T>();
+    if (!got) wrong_usage(place(key), " must be ", kind);
+    return *got;
+  }
+
+  /// Calls visit(name, node) for the keys of a section that were not asked for, and asks for them.
+  template <typename Visit>
+  void others(const std::string& section, Visit visit) {
+    const toml::table* keys = table.at_path(section).as_table();
+    if (keys == nullptr) return;
+    for (const auto& [name, node] : *keys) {
+      const std::string key = section + "." + std::string(name.str());
+      if (asked.insert(key).second) visit(std::string(name.str()), key, node);
+    }
+  }
+};
+
+JobFile::JobFile(const std::string& path, const std::vector<std::string>& overrides) : impl_(std::make_unique<Impl>()) {
+  impl_->path = path;
+  impl_->table = parse(path);
+  for (const std::string& assignment : overrides) impl_->replace(assignment);
+}
+JobFile::~JobFile() = default;
+
+bool JobFile::has(const std::string& key) const { return impl_->table.at_path(key).node() != nullptr; }
+
+void JobFile::reject(const std::string& key, const std::string& what) const { wrong_usage(impl_->place(key), what); }
+
+std::string JobFile::text(const std::string& key, const std::string& fallback) {
+  return impl_->value<std::string>(key, "text", fallback);
+}
+
+std::string JobFile::text(const std::string& key) {
+  if (!has(key)) wrong_usage(impl_->path, ": '", key, "' is missing");
+  return text(key, "");
+}
+
+int64_t JobFile::whole(const std::string& key, int64_t fallback, int64_t least) {
+  const auto value = impl_->value<int64_t>(key, "a whole number", fallback);
+  if (has(key) && value < least)
+    reject(key, " is " + std::to_string(value) + ", must be at least " + std::to_string(least));
+  return value;
+}
+
+double JobFile::number(const std::string& key, double fallback) {
+  return impl_->value<double>(key, "a number", fallback);
+}
+
+bool JobFile::flag(const std::string& key, bool fallback) { return impl_->value<bool>(key, "true or false", fallback); }
+
+size_t JobFile::choice(const std::string& key, const std::vector<std::string>& names, size_t fallback) {
+  const std::string given = text(key, names[fallback]);
+  for (size_t i = 0; i < names.size(); ++i) {
+    if (names[i] == given) return i;
+  }
+  reject(key, " is '" + given + "', must be one of: " + join(names, ", "));
+}
+
+std::map<std::string, double> JobFile::other_numbers(const std::string& section) {
+  std::map<std::string, double> result;
+  impl_->others(section, [&](const std::string& name, const std::string& key, const toml::node& node) {
+    if (const auto flag = node.value<bool>(); node.is_boolean()) {
+      result[name] = *flag ? 1 : 0;
+    } else if (const auto number = node.value<double>()) {
+      result[name] = *number;
+    } else {
+      reject(key, " must be a number, or true or false");
+    }
+  });
+  return result;
+}
+
+Attributes JobFile::other_attributes(const std::string& section) {
+  Attributes result;
+  impl_->others(section, [&](const std::string& name, const std::string& key, const toml::node& node) {
+    if (node.is_boolean()) {
+      result.set(name, int64_t{*node.value<bool>() ? 1 : 0});
+    } else if (node.is_integer()) {
+      result.set(name, *node.value<int64_t>());
+    } else if (node.is_floating_point()) {
+      result.set(name, *node.value<double>());
+    } else if (node.is_string()) {
+      result.set(name, *node.value<std::string>());
+    } else {
+      reject(key, " must be a number, text, or true or false");
+    }
+  });
+  return result;
+}
+
+void JobFile::finish() const {
+  for (const auto& [section, node] : impl_->table) {
+    const std::string name(section.str());
+    const toml::table* keys = node.as_table();
+    if (keys == nullptr) reject(name, " stands outside every section");
+    for (const auto& [key, value] : *keys) {
+      const std::string full = name + "." + std::string(key.str());
+      if (impl_->asked.count(full) == 0) reject(full, " means nothing here");
+    }
+  }
+}
+
+}  // namespace thalweg::cli

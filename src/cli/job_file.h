@@ -1,0 +1,46 @@
+// Copyright The Thalweg Authors. SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <map>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "thalweg/graph.h"
+
+namespace thalweg::cli {
+
+/// The settings of a job: a TOML file of sections and keys, of which the command line may replace some. Keys are named
+/// "section.key". Whatever is wrong is a UsageError that names the key, and the line of the file or the option it
+/// comes from.
+class JobFile {
+ public:
+  /// Each of `overrides` is "section.key=value", the value as in the file; text needs no quotes.
+  JobFile(const std::string& path, const std::vector<std::string>& overrides);
+  ~JobFile();
+
+  bool has(const std::string& key) const;
+  std::string text(const std::string& key, const std::string& fallback);
+  /// Must be there.
+  std::string text(const std::string& key);
+  int64_t whole(const std::string& key, int64_t fallback, int64_t least);
+  double number(const std::string& key, double fallback);
+  bool flag(const std::string& key, bool fallback);
+  /// One of the names, by its place among them.
+  size_t choice(const std::string& key, const std::vector<std::string>& names, size_t fallback);
+
+  /// All keys of a section that nobody has asked for, for those who know better what they mean.
+  std::map<std::string, double> other_numbers(const std::string& section);
+  Attributes other_attributes(const std::string& section);
+
+  /// Throws if the file has keys that nobody has asked for: they are most likely misspelt.
+  void finish() const;
+  /// Throws UsageError about a key that is there.
+  [[noreturn]] void reject(const std::string& key, const std::string& what) const;
+
+ private:
+  struct Impl;
+  std::unique_ptr<Impl> impl_;
+};
+
+}  // namespace thalweg::cli

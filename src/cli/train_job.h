@@ -1,0 +1,32 @@
+// Copyright The Thalweg Authors. SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <memory>
+#include <string>
+
+#include "cli/job_file.h"
+#include "thalweg/sync.h"
+#include "thalweg/train.h"
+
+namespace thalweg::cli {
+
+/// What a job file asks for, with the data opened and the model built.
+struct TrainJob {
+  std::shared_ptr<data::Dataset> train;
+  /// Null: none.
+  std::shared_ptr<data::Dataset> validation;
+  std::unique_ptr<Graph> graph;
+  Loss loss;
+  std::string optimizer;
+  std::map<std::string, double> optimizer_options;
+  TrainOptions options;
+  sync::SchemeOptions scheme;
+  bool resume = true;
+  /// Where the trained model goes; empty: nowhere.
+  std::string model_path;
+};
+
+/// Throws UsageError naming the key that is wrong, also if the file has keys that mean nothing.
+TrainJob read_job(JobFile& file);
+
+}  // namespace thalweg::cli

@@ -1,0 +1,112 @@
+// Copyright The Thalweg Authors. SPDX-License-Identifier: Apache-2.0
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+
+#include "cli/program.h"
+#include "support/temporary_directory.h"
+
+namespace thalweg::testing {
+namespace {
+
+using ::testing::HasSubstr;
+
+std::string digits_folder() {
+  const char* deps = std::getenv("THALWEG_DEPS");
+  return deps != nullptr ? std::string(deps) + "/mnist" : "";
+}
+
+constexpr const char* kExample = TW_SOURCE_DIR "/examples/digits.toml";
+
+/// The job of the example, on a part of the digits.
+std::vector<std::string> small_job(std::vector<std::string> more = {}) {
+  std::vector<std::string> arguments = {"train", kExample,          "--set", "data.path=" + digits_folder(),
+                                        "--set", "data.limit=6000", "--set", "train.epochs=2"};
+  arguments.insert(arguments.end(), more.begin(), more.end());
+  return arguments;
+}
+
+class TrainOnDigits : public ::testing::Test {
+ protected:
+  void SetUp() override {
+    if (!std::filesystem::exists(digits_folder())) GTEST_SKIP() << "no digits: run scripts/setup-data";
+  }
+  const TemporaryDirectory folder_;
+};
+
+TEST_F(TrainOnDigits, TheExampleLearns) {
+  const std::string model = (folder_.path() / "digits.onnx").string();
+  const ProcessResult run = run_program(small_job({"--json", "--set", "output.model=" + model}));
+  const nlohmann::json report = json_of(run);
+  EXPECT_EQ(report["epochs"].size(), 2U);
+  EXPECT_GT(report["epochs"][1]["validation_accuracy"].get<double>(), 0.9);
+  EXPECT_TRUE(std::filesystem::exists(model));
+}
+
+TEST_F(TrainOnDigits, AGroupOfWorkersLearnsTheSame) {
+  std::vector<std::string> arguments = {"launch", "-n", "2", "--", TW_PROGRAM};
+  const std::vector<std::string> job = small_job({"--set", "scheme.name=sharded"});
+  arguments.insert(arguments.end(), job.begin(), job.end());
+  const ProcessResult run = run_program(arguments);
+  EXPECT_EQ(run.exit_code, 0) << run.error;
+  EXPECT_THAT(run.out, HasSubstr("188 steps"));
+  EXPECT_THAT(run.out, HasSubstr("validation_accuracy 0.9"));
+}
+
+TEST_F(TrainOnDigits, ARunThatFindsACheckpointGoesOn) {
+  const std::string checkpoints = "output.checkpoints=" + (folder_.path() / "run").string();
+  const std::vector<std::string> first = {"--json", "--set", checkpoints, "--set", "data.limit=640"};
+  EXPECT_EQ(json_of(run_program(small_job(first)))["steps"], 20);
+  std::vector<std::string> second = first;
+  second.insert(second.end(), {"--set", "train.epochs=3"});
+  const nlohmann::json report = json_of(run_program(small_job(second)));
+  EXPECT_EQ(report["steps"], 30);
+  EXPECT_EQ(report["epochs"].size(), 3U);
+}
+
+/// What the program says to a job of this text.
+ProcessResult run_job(const std::string& text, std::vector<std::string> more = {}) {
+  const TemporaryDirectory folder;
+  const std::string path = (folder.path() / "job.toml").string();
+  std::ofstream(path) << text;
+  more.insert(more.begin(), {"train", path});
+  return run_program(more);
+}
+
+TEST(TrainJobErrors, NameTheKeyAndTheLine) {
+  struct Case {
+    const char* text;
+    const char* expected;
+  };
+  for (const Case& wrong :
+       {Case{"[train]\nepochs = \"three\"\n", "job.toml: line 2: train.epochs must be a whole number"},
+        Case{"[train]\nepochs = 0\n", "line 2: train.epochs is 0, must be at least 1"},
+        Case{"[train]\n\nloss = \"none\"\n", "line 3: train.loss is 'none', must be one of: cross_entropy"},
+        Case{"[train]\nprecision = \"f7\"\n", "line 2: train.precision: "},
+        Case{"[scheme]\nname = \"magic\"\n", "line 2: scheme.name is 'magic', must be one of: allreduce"},
+        Case{"[train\n", "job.toml: line 1: "}, Case{"[train]\n", "'data.kind' is missing"},
+        Case{"[data]\nkind = \"mnist\"\npath = \"/nowhere\"\n", "line 3: data.path: "}}) {
+    const ProcessResult run = run_job(wrong.text);
+    EXPECT_EQ(run.exit_code, 2) << wrong.text;
+    EXPECT_THAT(run.error, HasSubstr(wrong.expected)) << wrong.text;
+  }
+}
+
+TEST(TrainJobErrors, NameTheOptionThatSetAKey) {
+  EXPECT_THAT(run_job("", {"--set", "train.epochs=many"}).error,
+              HasSubstr("--set train.epochs must be a whole number"));
+  EXPECT_THAT(run_job("", {"--set", "epochs"}).error, HasSubstr("must be section.key=value"));
+}
+
+TEST_F(TrainOnDigits, KeysThatMeanNothingAreErrors) {
+  const ProcessResult run = run_program(small_job({"--set", "train.epoch=3"}));
+  EXPECT_EQ(run.exit_code, 2);
+  EXPECT_THAT(run.error, HasSubstr("--set train.epoch means nothing here"));
+  EXPECT_THAT(run_program(small_job({"--set", "model.clases=3"})).error, HasSubstr("classes"));
+}
+
+}  // namespace
+}  // namespace thalweg::testing

@@ -1,0 +1,166 @@
+// Copyright The Thalweg Authors. SPDX-License-Identifier: Apache-2.0
+// Two network name spaces, joined by a cable of 1 Gbit/s, stand for two hosts.
+#include <fcntl.h>
+#include <gtest/gtest.h>
+#include <sched.h>
+#include <unistd.h>
+
+#include <chrono>
+#include <cstdlib>
+#include <fstream>
+#include <future>
+
+#include "support/child_process.h"
+#include "support/temporary_directory.h"
+#include "tensor/half_loops.h"
+#include "thalweg/comm.h"
+
+namespace thalweg::testing {
+namespace {
+
+constexpr double kWireBytesPerSecond = 1e9 / 8;
+constexpr size_t kCount = 6'000'000;
+/// A busy machine may spoil some attempts; one that comes through shows what the transport can do.
+constexpr int kAttempts = 15;
+constexpr const char* kAddress = "10.213.7.1:29517";
+
+bool run(const std::string& command) { return std::system((command + " >/dev/null 2>&1").c_str()) == 0; }
+
+/// Two name spaces with an interface each, "10.213.7.1" and "10.213.7.2".
+class Cable {
+ public:
+  Cable() {
+    made_ = run("ip netns add " + name(0)) && run("ip netns add " + name(1)) &&
+            run("ip -n " + name(0) + " link add wire type veth peer name wire netns " + name(1));
+    for (int end = 0; end < 2; ++end) {
+      const std::string in = " -n " + name(end);
+      made_ = made_ && run("ip" + in + " addr add 10.213.7." + std::to_string(end + 1) + "/24 dev wire") &&
+              run("ip" + in + " link set wire up") && run("ip" + in + " link set lo up") &&
+              run("tc" + in + " qdisc add dev wire root tbf rate 1gbit burst 256kb latency 50ms");
+    }
+  }
+  ~Cable() {
+    for (int end = 0; end < 2; ++end) run("ip netns del " + name(end));
+  }
+  Cable(const Cable&) = delete;
+  Cable& operator=(const Cable&) = delete;
+
+  bool made() const { return made_; }
+  std::string name(int end) const { return "thalweg-" + std::to_string(::getpid()) + "-" + std::to_string(end); }
+
+ private:
+  bool made_ = false;
+};
+
+std::string variable(const char* name) {
+  const char* value = std::getenv(name);
+  return value != nullptr ? value : "";
+}
+
+void enter_name_space(const std::string& name) {
+  const int descriptor = ::open(("/run/netns/" + name).c_str(), O_RDONLY | O_CLOEXEC);
+  ASSERT_GE(descriptor, 0) << name;
+  ASSERT_EQ(::setns(descriptor, CLONE_NEWNET), 0) << name;
+  ::close(descriptor);
+}
+
+template <typename Work>
+double seconds_of(comm::Communicator& communicator, const Work& work) {
+  communicator.barrier().or_throw();
+  const auto begin = std::chrono::steady_clock::now();
+  work();
+  return std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
+}
+
+/// The best of several: bytes of f32 that each end has sent and received, by the second.
+template <typename Work>
+double best_rate(comm::Communicator& communicator, double enough, const Work& work) {
+  double best = 0;
+  for (int attempt = 0; attempt < kAttempts && best < enough; ++attempt) {
+    double rate = kCount * sizeof(float) / seconds_of(communicator, work);
+    // Both must go on, or stop.
+    communicator.all_reduce(&rate, 1, DType::kF64, comm::ReduceOp::kMin).or_throw();
+    best = std::max(best, rate);
+  }
+  return best;
+}
+
+/// In pieces: while one travels, the next is made short and the last one long again.
+void all_reduce_halves(comm::Communicator& communicator, std::vector<float>& values, std::vector<BF16>& halves) {
+  constexpr int kPieces = 12;
+  const auto piece = [](int i) { return comm::part_of(kCount, kPieces, i); };
+  const auto encode = [&](int i) {
+    if (i < kPieces) narrow(&values[piece(i).begin], &halves[piece(i).begin], piece(i).size());
+  };
+  const auto decode = [&](int i) {
+    if (i >= 0) widen(&halves[piece(i).begin], &values[piece(i).begin], piece(i).size());
+  };
+  encode(0);
+  for (int i = 0; i < kPieces; ++i) {
+    const auto meanwhile = std::async(std::launch::async, [&, i] {
+      encode(i + 1);
+      decode(i - 1);
+    });
+    communicator.all_reduce(&halves[piece(i).begin], piece(i).size(), DType::kBF16).or_throw();
+  }
+  decode(kPieces - 1);
+}
+
+/// What the process at each end runs.
+TEST(NetworkEnd, DISABLED_Exchange) {
+  const std::string space = variable("THALWEG_TEST_SPACE");
+  ASSERT_FALSE(space.empty()) << "run by the tests of the network";
+  enter_name_space(space);
+  std::unique_ptr<comm::Rendezvous> rendezvous;
+  if (!variable("THALWEG_TEST_HOSTS").empty()) {
+    comm::RendezvousOptions options;
+    options.address = kAddress;
+    options.secret = "secret";
+    options.min_size = options.max_size = 2;
+    options.log = [](const std::string&) {};
+    rendezvous = std::make_unique<comm::Rendezvous>(options);
+  }
+  comm::GroupOptions member;
+  member.rendezvous = kAddress;
+  member.secret = "secret";
+  const auto group = comm::Group::join(member);
+  comm::Communicator& communicator = group->communicator();
+  std::vector<float> values(kCount, 0.5F);
+  std::vector<BF16> halves(kCount);
+  const double whole = best_rate(communicator, 0.92 * kWireBytesPerSecond,
+                                 [&] { communicator.all_reduce(values.data(), kCount, DType::kF32).or_throw(); });
+  const double half =
+      best_rate(communicator, 1.84 * kWireBytesPerSecond, [&] { all_reduce_halves(communicator, values, halves); });
+  std::ofstream(variable("THALWEG_TEST_RESULT") + std::to_string(group->rank())) << whole << " " << half;
+  group->finish();
+}
+
+TEST(Network, AnAllReduceFillsTheWireAndHalfWidthNumbersDoubleIt) {
+  const Cable cable;
+  if (!cable.made()) GTEST_SKIP() << "network name spaces cannot be made here";
+  const TemporaryDirectory folder;
+  const std::string result = (folder.path() / "rates").string();
+  std::vector<ChildProcess> ends;
+  for (int end = 0; end < 2; ++end) {
+    ends.emplace_back("NetworkEnd.DISABLED_Exchange",
+                      std::map<std::string, std::string>{{"THALWEG_TEST_SPACE", cable.name(end)},
+                                                         {"THALWEG_TEST_HOSTS", end == 0 ? "1" : ""},
+                                                         {"THALWEG_TEST_RESULT", result}});
+    ASSERT_TRUE(ends.back().started());
+  }
+  for (ChildProcess& end : ends) {
+    int status = 0;
+    ASSERT_TRUE(end.wait_for(std::chrono::seconds(60), status));
+    EXPECT_EQ(status, 0);
+  }
+  double whole = 0, half = 0;
+  std::ifstream(result + "0") >> whole >> half;
+  RecordProperty("share_of_wire", std::to_string(whole / kWireBytesPerSecond));
+  std::printf("all-reduce over 1 Gbit/s: %.1f%% of the wire, %.1f%% with bf16\n", 100 * whole / kWireBytesPerSecond,
+              100 * half / kWireBytesPerSecond);
+  EXPECT_GE(whole, 0.9 * kWireBytesPerSecond);
+  EXPECT_GE(half, 1.8 * kWireBytesPerSecond);
+}
+
+}  // namespace
+}  // namespace thalweg::testing
