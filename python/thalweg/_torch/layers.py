@@ -19,7 +19,7 @@ def _optional(converter, given):
     return None if given is None else converter.value(given)
 
 
-def _same_padding(converter, weight, dilation):
+def _same_padding(weight, dilation):
     pads = [(size - 1) * step for size, step in zip(weight.shape[2:], dilation)]
     return [pad // 2 for pad in pads] + [pad - pad // 2 for pad in pads]
 
@@ -30,7 +30,7 @@ def conv(converter, x, weight, bias=None, stride=1, padding=0, dilation=1, group
     rank = weight.ndim - 2
     dilations = _each(dilation, rank)
     if padding == "same":
-        pads = _same_padding(converter, weight, dilations)
+        pads = _same_padding(weight, dilations)
     else:
         pads = _each(0 if padding == "valid" else padding, rank)
     return ops.conv(

@@ -12,7 +12,7 @@ _END = 2**63 - 1
 
 @converts("view.default", "reshape.default", "_unsafe_view.default")
 def reshape(converter, x, size):
-    return _to_shape(converter, x, [given for given in size])
+    return _to_shape(converter, x, list(size))
 
 
 @converts("flatten.using_ints", "unflatten.int", "squeeze.default", "squeeze.dim", "squeeze.dims", "unsqueeze.default")
@@ -60,7 +60,6 @@ def expand(converter, x, *_, **__):
         # Along the batch nothing but another tensor says how far.
         ones = [size if grow else 1 for size, grow in zip(target, grows)]
         x = ops.mul(x, converter.value(Filled(ones, 1, converter.dtype())))
-        lead = len(target) - x.ndim
     return ops.expand(x, [-1 if isinstance(size, FreeSize) else size for size in target])
 
 

@@ -34,10 +34,6 @@ int ConvProductShape::vectors_of(int64_t panel) const {
   return static_cast<int>(std::min<int64_t>(panel_vectors, out_blocks - panel * panel_vectors));
 }
 
-int64_t ConvProductShape::right_bytes() const {
-  return left_blocks * lanes * panels() * panel_floats() * static_cast<int64_t>(sizeof(float));
-}
-
 ConvProductShape conv_product_shape(const Node& node) {
   const ConvGeometry geometry = conv_geometry(node);
   const Window& window = geometry.window;

@@ -24,7 +24,6 @@ struct ConvProductShape {
   int64_t panel_floats() const { return int64_t{panel_vectors} * lanes; }
   /// Vectors of a panel that hold channels: fewer in the last one.
   int vectors_of(int64_t panel) const;
-  int64_t right_bytes() const;
 };
 ConvProductShape conv_product_shape(const Node& node);
 

@@ -84,15 +84,7 @@ void conv_gather(const ConvPatches& patches, const float* image, int64_t first, 
 }
 
 void conv_product(const ConvProduct& product) {
-  switch (product.vectors) {
-    case 1: multiply<1>(product); break;
-    case 2: multiply<2>(product); break;
-#if defined(__AVX512F__)
-    case 3: multiply<3>(product); break;
-    case 4: multiply<4>(product); break;
-#endif
-    default: break;
-  }
+  with_vectors(product.vectors, [&](auto vectors) { multiply<vectors>(product); });
 }
 
 }  // namespace thalweg::simd::TW_SIMD_NS

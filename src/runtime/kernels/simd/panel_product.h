@@ -6,6 +6,7 @@
 // dispatch.h).
 
 #include <cstdint>
+#include <type_traits>
 
 #include "runtime/kernels/simd/block_vector.h"
 
@@ -137,6 +138,20 @@ void panel_product(const PanelProduct& job, const Finish& finish) {
     for (; row + rows <= job.rows; row += rows) rows_by_chunk<rows, vectors>(job, row, first, end, prefetch, finish);
     for (; row + 4 <= job.rows; row += 4) rows_by_chunk<4, vectors>(job, row, first, end, prefetch, finish);
     for (; row < job.rows; ++row) rows_by_chunk<1, vectors>(job, row, first, end, prefetch, finish);
+  }
+}
+
+/// Calls `function` with the number of vectors of a panel as a constant.
+template <class Function>
+void with_vectors(int vectors, const Function& function) {
+  switch (vectors) {
+    case 1: function(std::integral_constant<int, 1>()); break;
+    case 2: function(std::integral_constant<int, 2>()); break;
+#if defined(__AVX512F__)
+    case 3: function(std::integral_constant<int, 3>()); break;
+    case 4: function(std::integral_constant<int, 4>()); break;
+#endif
+    default: break;
   }
 }
 

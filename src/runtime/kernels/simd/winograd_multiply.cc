@@ -63,27 +63,11 @@ void multiply_tiles(const WinogradProduct& product) {
 }  // namespace
 
 void winograd_multiply(const WinogradProduct& product) {
-  switch (product.vectors) {
-    case 1: multiply<1>(product); break;
-    case 2: multiply<2>(product); break;
-#if defined(__AVX512F__)
-    case 3: multiply<3>(product); break;
-    case 4: multiply<4>(product); break;
-#endif
-    default: break;
-  }
+  with_vectors(product.vectors, [&](auto vectors) { multiply<vectors>(product); });
 }
 
 void winograd_multiply_tiles(const WinogradProduct& product) {
-  switch (product.vectors) {
-    case 1: multiply_tiles<1>(product); break;
-    case 2: multiply_tiles<2>(product); break;
-#if defined(__AVX512F__)
-    case 3: multiply_tiles<3>(product); break;
-    case 4: multiply_tiles<4>(product); break;
-#endif
-    default: break;
-  }
+  with_vectors(product.vectors, [&](auto vectors) { multiply_tiles<vectors>(product); });
 }
 
 }  // namespace thalweg::simd::TW_SIMD_NS
