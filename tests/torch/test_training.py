@@ -114,3 +114,12 @@ def test_dropout_is_for_training_only():
     model = thalweg.from_torch(module, torch.zeros(1, 4))
     x = np.ones((5, 4), "float32")
     np.testing.assert_array_equal(model(x), model(x))
+
+
+@pytest.mark.parametrize("free_batch", [True, False])
+def test_dropout_of_channels_takes_them_whole(free_batch):
+    model = thalweg.from_torch(nn.Dropout2d(0.5), torch.zeros(2, 3, 4, 4), free_batch=free_batch)
+    (dropout,) = [node for node in model.graph.nodes if node.op == "dropout"]
+    assert dropout.outputs[0].shape == (None if free_batch else 2, 3, 1, 1)
+    x = np.random.default_rng(0).normal(size=(2, 3, 4, 4)).astype("float32")
+    np.testing.assert_array_equal(model(x), x)

@@ -150,7 +150,8 @@ class Converter:
         leaves = pytree.tree_leaves((arguments, named))
         if any(isinstance(leaf, _Missing) for leaf in leaves):
             return _Missing()
-        if not any(isinstance(leaf, (Value, Filled, FreeSize)) for leaf in leaves):
+        random = torch.Tag.nondeterministic_seeded in getattr(node.target, "tags", ())
+        if not random and not any(isinstance(leaf, (Value, Filled, FreeSize)) for leaf in leaves):
             # Nothing in it depends on inputs, parameters or the batch: PyTorch itself can compute it.
             return node.target(*arguments, **named)
         conversion = _conversion(node.target)

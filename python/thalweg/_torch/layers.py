@@ -220,7 +220,7 @@ def _seed(converter):
     return len(converter.graph.nodes)
 
 
-@converts("dropout.default", "feature_dropout.default")
+@converts("dropout.default")
 def dropout(converter, x, p, train=True):
     x = converter.value(x)
     return ops.dropout(x, float(p), _seed(converter)) if train and p > 0 else x
@@ -231,17 +231,29 @@ def native_dropout(converter, x, p, train=True):
     return (dropout(converter, x, p, bool(train)), None)
 
 
+def _ones(converter, shape):
+    if all(isinstance(size, int) for size in shape):
+        return converter.value(torch.ones(shape, dtype=converter.dtype()))
+    return converter.value(Filled(shape, 1, converter.dtype()))
+
+
+@converts("feature_dropout.default")
+def feature_dropout(converter, x, p, train=True):
+    """Whole channels at once."""
+    x = converter.value(x)
+    if not train or p == 0:
+        return x
+    shape = converter.shape()
+    channels = _ones(converter, shape[:2] + [1] * (len(shape) - 2))
+    return x * ops.dropout(channels, float(p), _seed(converter))
+
+
 @converts("bernoulli.p")
 def bernoulli(converter, x, p=0.5, generator=None):
     """1 with probability p, else 0; at inference p, which is the mean: what follows divides by it."""
     if p == 0:
         return Filled(converter.shape(), 0, converter.dtype())
-    shape = converter.shape()
-    ones = converter.value(
-        torch.ones(shape, dtype=converter.dtype())
-        if all(isinstance(size, int) for size in shape)
-        else Filled(shape, 1, converter.dtype())
-    )
+    ones = _ones(converter, converter.shape())
     return ops.dropout(ones, 1.0 - p, _seed(converter)) * float(p) if p < 1 else ones
 
 
