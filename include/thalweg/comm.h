@@ -1,6 +1,7 @@
 // Copyright The Thalweg Authors. SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <atomic>
 #include <chrono>
 #include <cstddef>
 #include <cstdint>
@@ -9,6 +10,7 @@
 #include <string>
 #include <vector>
 
+#include "thalweg/error.h"
 #include "thalweg/tensor.h"
 
 namespace thalweg::comm {
@@ -178,6 +180,22 @@ struct GroupOptions {
   std::chrono::duration<double> timeout{60.0};
   /// As RendezvousOptions::silence.
   std::chrono::duration<double> silence{2.0};
+  /// For workers that are not alike, as each has data of its own: this member's rank, whenever it comes. A group whose
+  /// members have seats forms when all of them, 0 to RendezvousOptions::max_size - 1, are taken. Who asks for a seat
+  /// that somebody has waits until it is free. -1: ranks are given in the order of coming.
+  int seat = -1;
+  /// Of several attempts at the same work. Who comes for a seat that one of an earlier attempt has throws SeatTaken at
+  /// once in place of waiting.
+  uint32_t attempt = 0;
+  /// Once it is set, this member leaves the group within a second: whatever it waits for ends with an Error or, as a
+  /// value, a Failure. Null: never.
+  std::shared_ptr<const std::atomic<bool>> cancelled;
+};
+
+/// Somebody of an earlier attempt does the work of this seat already, and goes on with it.
+class SeatTaken : public Error {
+ public:
+  using Error::Error;
 };
 
 /// A secret nobody can guess, for one job.
@@ -217,6 +235,9 @@ class Group {
   virtual void next_epoch(const std::string& failure = "") = 0;
   /// A few words about this member, up to 1000 bytes, that travel to the rendezvous with its next signs of life.
   virtual void set_status(const std::string& status) = 0;
+  /// The job cannot be done, for a reason that another try would not change: every member fails with `why`, and the
+  /// rendezvous keeps it (Rendezvous::State::error).
+  virtual void fail(const std::string& why) = 0;
   /// The job is done: members that leave are not missed, and nobody is admitted any more.
   virtual void finish() = 0;
 };

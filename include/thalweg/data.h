@@ -12,6 +12,7 @@
 #include "thalweg/data/image_folder.h"
 #include "thalweg/data/loader.h"
 #include "thalweg/data/metadata.h"
+#include "thalweg/data/row_store.h"
 #include "thalweg/data/sampler.h"
 #include "thalweg/data/text.h"
 #include "thalweg/data/transforms.h"

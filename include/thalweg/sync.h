@@ -67,6 +67,10 @@ struct SchemeOptions {
   std::chrono::duration<double> patience{600.0};
   /// localsgd: steps between two averages of the weights.
   int period = 10;
+  /// If each worker has rows of its own, in any number: what it trains on (the same object goes to Trainer::fit). They
+  /// are spread evenly before the first step. A group that trains so does not change its size: its members have seats
+  /// (GroupOptions::seat), and one that is lost must come back, with the rows it had at first.
+  std::shared_ptr<data::RowStore> rows = nullptr;
 };
 
 /// For TrainOptions::scheme. An unknown name throws and lists those there are.

@@ -174,8 +174,9 @@ struct TrainOptions {
   /// Batches fetched ahead.
   int prefetch = 2;
   /// How this worker and others train the model together (thalweg/sync.h); null: alone. All must have the same options
-  /// and data. `batch_size` is that of all workers together: each takes a part of every batch. Losses, samples and
-  /// speeds are those of the group. The first worker writes checkpoints and TensorBoard events and shows progress.
+  /// and, unless each has rows of its own (SchemeOptions::rows), data. `batch_size` is that of all workers together:
+  /// each takes a part of every batch. Losses, samples and speeds are those of the group. The first worker writes
+  /// checkpoints and TensorBoard events and shows progress.
   std::shared_ptr<Scheme> scheme = nullptr;
 };
 

@@ -69,6 +69,7 @@ void ControlChannel::run() {
       const std::lock_guard<std::mutex> lock(mutex_);
       trouble_ = error;
     }
+    if (cancelled()) give_up("this member was told to leave the group");
     std::this_thread::sleep_for(kPause);
   }
 }
@@ -84,6 +85,7 @@ void ControlChannel::talk(Connection& connection) {
     }
     changed_.notify_all();
     if (stop_.load()) return;
+    if (cancelled()) give_up("this member was told to leave the group");
     const auto now = std::chrono::steady_clock::now();
     if (now >= next_beat) {
       connection.send(sign_of_life());
@@ -131,6 +133,12 @@ void ControlChannel::handle(const json& message) {
       newcomers_.store(true);
     } else if (type == "failed") {
       give_up(reason);
+    } else if (type == "taken") {
+      {
+        const std::lock_guard<std::mutex> lock(mutex_);
+        seat_taken_ = true;
+      }
+      give_up(reason);
     } else if (type == "finished") {
       give_up("the job has ended");
     }
@@ -167,7 +175,7 @@ void ControlChannel::give_up(const std::string& why) {
   uint64_t number = 0;
   {
     const std::lock_guard<std::mutex> lock(mutex_);
-    error_ = why;
+    if (error_.empty()) error_ = why;
     if (epoch_ != nullptr) number = epoch_->view.epoch;
   }
   end_epoch(number, why);
@@ -188,14 +196,18 @@ std::shared_ptr<ControlChannel::Epoch> ControlChannel::next(uint64_t epoch, cons
                trouble_.empty() ? "" : "; the rendezvous does not answer: ", trouble_);
     changed_.wait_for(lock, std::min<std::chrono::nanoseconds>(deadline.remaining(), std::chrono::milliseconds(100)));
   }
+  if (seat_taken_) throw SeatTaken(error_);
   TW_REQUIRE(error_.empty(), error_);
   return epoch_;
 }
 
-void ControlChannel::finish() {
+void ControlChannel::finish() { say_last({{"type", "finish"}}); }
+void ControlChannel::fail(const std::string& why) { say_last({{"type", "fail"}, {"why", why}}); }
+
+void ControlChannel::say_last(json message) {
   std::unique_lock<std::mutex> lock(mutex_);
   if (!status_.empty()) outgoing_.push_back({{"type", "beat"}, {"status", std::exchange(status_, "")}});
-  outgoing_.push_back({{"type", "finish"}});
+  outgoing_.push_back(std::move(message));
   sending_ = true;
   wake();
   changed_.wait_for(lock, kFarewell, [&] { return outgoing_.empty() && !sending_; });

@@ -41,6 +41,8 @@ class ControlChannel {
   bool newcomers_waiting() const { return newcomers_.load(); }
   /// Tells the rendezvous that the job is done, and waits a little until it is told.
   void finish();
+  /// The same for a job that cannot be done.
+  void fail(const std::string& why);
 
  private:
   void run();
@@ -50,6 +52,9 @@ class ControlChannel {
   void introduce(Connection& connection);
   nlohmann::json sign_of_life();
   void handle(const nlohmann::json& message);
+  /// Sends a last message and waits a little until it is on its way.
+  void say_last(nlohmann::json message);
+  bool cancelled() const { return options_.cancelled != nullptr && options_.cancelled->load(); }
   void end_epoch(uint64_t number, const std::string& why);
   void give_up(const std::string& why);
   void wake();
@@ -70,6 +75,7 @@ class ControlChannel {
   bool sending_ = false;
   /// Why no epoch will come any more.
   std::string error_;
+  bool seat_taken_ = false;
   /// Why there is no connection at the moment.
   std::string trouble_;
   std::atomic<bool> newcomers_{false};

@@ -25,6 +25,8 @@ MemberInfo make_info(const GroupOptions& options, const std::string& id) {
   info.name = options.name.empty() ? default_name() : options.name;
   info.host = options.path == Path::kTcp ? id : host_identity();
   info.local = "thalweg-" + id;
+  info.seat = options.seat;
+  info.attempt = options.attempt;
   return info;
 }
 
@@ -52,6 +54,7 @@ class Member : public Group {
   bool newcomers_waiting() const override { return channel_.newcomers_waiting(); }
   void next_epoch(const std::string& failure) override { enter(epoch(), failure); }
   void set_status(const std::string& status) override { channel_.set_status(status); }
+  void fail(const std::string& why) override { channel_.fail(why); }
   void finish() override { channel_.finish(); }
 
  private:

@@ -2,6 +2,7 @@
 #include "comm/membership.h"
 
 #include <algorithm>
+#include <limits>
 
 #include "base/text.h"
 
@@ -11,7 +12,7 @@ namespace {
 using nlohmann::json;
 
 constexpr size_t kMostText = 512;
-constexpr size_t kMostMembers = 4096;
+constexpr int64_t kMostMembers = 4096;
 
 std::string text_field(const json& object, const char* key) {
   const auto found = object.find(key);
@@ -21,16 +22,30 @@ std::string text_field(const json& object, const char* key) {
   return text;
 }
 
+int64_t number_field(const json& object, const char* key, int64_t least, int64_t most) {
+  const auto found = object.find(key);
+  TW_REQUIRE(found != object.end() && found->is_number_integer(), "a member's ", key, " is missing or is no number");
+  const auto number = found->get<int64_t>();
+  TW_REQUIRE(number >= least && number <= most, "a member's ", key, " is ", number);
+  return number;
+}
+
 }  // namespace
 
 json MemberInfo::to_json() const {
-  return {{"id", id}, {"name", name}, {"host", host}, {"address", address}, {"local", local}};
+  return {{"id", id},       {"name", name}, {"host", host},      {"address", address},
+          {"local", local}, {"seat", seat}, {"attempt", attempt}};
 }
 
 MemberInfo MemberInfo::from_json(const json& object) {
   TW_REQUIRE(object.is_object(), "a member is no JSON object");
-  return {text_field(object, "id"), text_field(object, "name"), text_field(object, "host"),
-          text_field(object, "address"), text_field(object, "local")};
+  return {text_field(object, "id"),
+          text_field(object, "name"),
+          text_field(object, "host"),
+          text_field(object, "address"),
+          text_field(object, "local"),
+          static_cast<int>(number_field(object, "seat", -1, kMostMembers - 1)),
+          static_cast<uint32_t>(number_field(object, "attempt", 0, std::numeric_limits<uint32_t>::max()))};
 }
 
 int View::rank_of(const std::string& id) const {
@@ -50,7 +65,8 @@ View View::from_json(const json& object) {
   TW_REQUIRE(object.is_object() && object.contains("epoch") && object.contains("members"), "this is no view");
   const json& epoch = object.at("epoch");
   const json& members = object.at("members");
-  TW_REQUIRE(epoch.is_number_unsigned() && members.is_array() && members.size() <= kMostMembers, "this is no view");
+  TW_REQUIRE(epoch.is_number_unsigned() && members.is_array() && members.size() <= size_t{kMostMembers},
+             "this is no view");
   View view;
   view.epoch = epoch.get<uint64_t>();
   for (const json& member : members) view.members.push_back(MemberInfo::from_json(member));
@@ -75,6 +91,11 @@ void Membership::join(const MemberInfo& info, const std::optional<View>& known, 
     if (regrouping_) tell(info.id, {{"type", "over"}, {"epoch", view_.epoch}, {"why", "the group changes"}});
     return;
   }
+  TW_REQUIRE(info.seat < options_.max_size, "there is no seat ", info.seat, " in a group of ", options_.max_size);
+  if (const Member* other = holder(info.seat); other != nullptr && other->info.attempt < info.attempt) {
+    tell(info.id, {{"type", "taken"}, {"why", other->info.name + " has seat " + std::to_string(info.seat)}});
+    return;
+  }
   // Whoever was here before has missed the end of its epoch.
   if (known)
     tell(info.id, {{"type", "over"}, {"epoch", known->epoch}, {"why", "the group went on without this member"}});
@@ -87,6 +108,26 @@ void Membership::join(const MemberInfo& info, const std::optional<View>& known, 
 void Membership::announce_newcomers() {
   if (regrouping_ || waiting() == 0 || static_cast<int>(view_.members.size()) >= options_.max_size) return;
   tell_view({{"type", "waiting"}, {"count", waiting()}});
+}
+
+const Membership::Member* Membership::holder(int seat) const {
+  if (seat < 0) return nullptr;
+  for (const auto& [id, member] : members_) {
+    if (member.info.seat == seat && in_view(id)) return &member;
+  }
+  for (const std::string& id : newcomers_) {
+    if (members_.at(id).info.seat == seat) return &members_.at(id);
+  }
+  return nullptr;
+}
+
+int Membership::ready_members() const {
+  int count = 0;
+  for (const auto& [id, member] : members_) {
+    const Member* first = holder(member.info.seat);
+    if (member.ready && (first == nullptr || first == &member)) ++count;
+  }
+  return count;
 }
 
 void Membership::adopt(const View& known, Time now) {
@@ -132,6 +173,12 @@ void Membership::finish(const std::string& id) {
   for (const std::string& newcomer : newcomers_) tell(newcomer, {{"type", "finished"}});
 }
 
+void Membership::fail(const std::string& id, const std::string& why) {
+  const auto found = members_.find(id);
+  if (found == members_.end() || finished_ || !error_.empty()) return;
+  fail(found->second.info.name + ": " + why);
+}
+
 void Membership::tick(Time now) {
   if (finished_ || !error_.empty()) return;
   if (adopted_ && now - *adopted_ > options_.silence) {
@@ -166,8 +213,7 @@ size_t Membership::waiting() const {
 
 void Membership::form_if_possible(Time now) {
   if (!laggards().empty()) return;
-  int ready = 0;
-  for (const auto& [id, member] : members_) ready += member.ready ? 1 : 0;
+  const int ready = ready_members();
   const bool first = view_.epoch == 0;
   const bool settled = !first || now - last_join_ >= options_.settle;
   if (ready >= options_.max_size || (ready >= options_.min_size && settled)) {
@@ -187,12 +233,15 @@ void Membership::form(Time now) {
   for (const std::string& id : newcomers_) {
     const Member& member = members_.at(id);
     const bool fits = static_cast<int>(next.members.size()) < options_.max_size;
-    if (fits && member.ready) {
+    const Member* seated = holder(member.info.seat);
+    if (fits && member.ready && (seated == nullptr || seated == &member)) {
       next.members.push_back(member.info);
     } else {
       left.push_back(id);
     }
   }
+  std::stable_sort(next.members.begin(), next.members.end(),
+                   [](const MemberInfo& a, const MemberInfo& b) { return a.seat < b.seat; });
   newcomers_ = left;
   view_ = next;
   regrouping_ = false;

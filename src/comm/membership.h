@@ -24,6 +24,9 @@ struct MemberInfo {
   /// Where it takes connections of its peers: TCP, and a local socket of its host.
   std::string address;
   std::string local;
+  /// As in GroupOptions.
+  int seat = -1;
+  uint32_t attempt = 0;
 
   nlohmann::json to_json() const;
   /// Throws Error if something is missing or is no text of reasonable length.
@@ -67,6 +70,8 @@ class Membership {
   void ready(const std::string& id, uint64_t epoch, const std::string& failure, Time now);
   /// The member's work, and with it everybody's, is done.
   void finish(const std::string& id);
+  /// The member says that the job cannot be done.
+  void fail(const std::string& id, const std::string& why);
   /// Lets time pass.
   void tick(Time now);
 
@@ -95,6 +100,11 @@ class Membership {
   void form_if_possible(Time now);
   void form(Time now);
   void fail(const std::string& why);
+  /// The member that has the seat and has not been lost; null if there is none. A newcomer that waits for a seat that
+  /// is free counts.
+  const Member* holder(int seat) const;
+  /// Ready members for an epoch of their own: those with seats of which others have come earlier do not count.
+  int ready_members() const;
   /// Members of the view that are still with us and have not asked for the next epoch.
   std::vector<std::string> laggards() const;
   std::string roll_call() const;

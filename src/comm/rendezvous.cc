@@ -25,6 +25,8 @@ constexpr int kTickMilliseconds = 50;
 constexpr std::chrono::seconds kIntroduction{5};
 /// Of connections that have not shown the secret: more at once are closed, the oldest first.
 constexpr size_t kMostStrangers = 64;
+/// Of the reason why a job cannot be done.
+constexpr size_t kMostFailureBytes = 8192;
 
 void log_to_stderr(const std::string& text) { std::fprintf(stderr, "thalweg: rendezvous: %s\n", text.c_str()); }
 
@@ -158,6 +160,9 @@ void Rendezvous::Impl::handle(Client& client, const json& message, Clock::time_p
     if (!epoch.is_number_unsigned() || !failure.is_string()) return;
     if (!failure.get<std::string>().empty()) log(client.name + " leaves its epoch: " + failure.get<std::string>());
     membership_.ready(client.id, epoch.get<uint64_t>(), failure.get<std::string>(), now);
+  } else if (type == "fail") {
+    const json why = message.value("why", json(""));
+    if (why.is_string()) membership_.fail(client.id, why.get<std::string>().substr(0, kMostFailureBytes));
   } else if (type == "finish") {
     membership_.finish(client.id);
   }

@@ -13,7 +13,7 @@ namespace {
 class AllReduce : public GroupScheme {
  public:
   AllReduce(std::shared_ptr<comm::Group> group, const SchemeOptions& options)
-      : GroupScheme(std::move(group)), bucket_bytes_(options.bucket_bytes), exchange_(options.compression) {}
+      : GroupScheme(std::move(group), options), bucket_bytes_(options.bucket_bytes), exchange_(options.compression) {}
 
   bool exchanges_gradients() const override { return true; }
 

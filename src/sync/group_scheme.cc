@@ -43,6 +43,24 @@ void GroupScheme::note(const comm::Status& status) {
   change_wanted_ = true;
 }
 
+GroupScheme::GroupScheme(std::shared_ptr<comm::Group> group, const SchemeOptions& options) : group_(std::move(group)) {
+  if (options.rows != nullptr) rows_.emplace(options.rows);
+}
+
+void GroupScheme::meet(int64_t batch_size) {
+  batch_size_ = batch_size;
+  for (comm::Status status = spread_rows(); !status; status = spread_rows()) {
+    group_->next_epoch(status.failure().text());
+  }
+}
+
+comm::Status GroupScheme::spread_rows() {
+  if (!rows_ || spread_epoch_ == group_->epoch()) return {};
+  comm::Status status = rows_->settle(communicator(), batch_size_);
+  if (status.ok()) spread_epoch_ = group_->epoch();
+  return status;
+}
+
 void GroupScheme::start(Trainee& trainee) { settle(trainee, "", false); }
 
 void GroupScheme::regroup(Trainee& trainee, const std::string& failure) { settle(trainee, failure, true); }
@@ -52,7 +70,8 @@ void GroupScheme::settle(Trainee& trainee, std::string failure, bool leave_first
   for (bool leave = leave_first;; leave = true) {
     release();
     if (leave) group_->next_epoch(failure);
-    const comm::Status status = synchronise(trainee);
+    comm::Status status = spread_rows();
+    if (status.ok()) status = synchronise(trainee);
     if (status.ok()) break;
     failure = status.failure().text();
   }

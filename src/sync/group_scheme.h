@@ -1,6 +1,9 @@
 // Copyright The Thalweg Authors. SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <optional>
+
+#include "sync/row_exchange.h"
 #include "thalweg/comm.h"
 #include "thalweg/sync.h"
 #include "train/scheme.h"
@@ -11,10 +14,11 @@ namespace thalweg::sync {
 /// date, and how the group goes on when its membership changes.
 class GroupScheme : public Scheme {
  public:
-  explicit GroupScheme(std::shared_ptr<comm::Group> group) : group_(std::move(group)) {}
+  explicit GroupScheme(std::shared_ptr<comm::Group> group, const SchemeOptions& options);
 
-  data::Share share() const override { return {group_->rank(), group_->size()}; }
+  data::Share share() const override { return {group_->rank(), group_->size(), rows_ ? rows_->total() : 0}; }
   bool leads() const override { return group_->rank() == 0; }
+  void meet(int64_t batch_size) override;
   void start(Trainee& trainee) override;
   void report(const TrainState& state) override;
   bool change_wanted() const override { return change_wanted_; }
@@ -50,6 +54,8 @@ class GroupScheme : public Scheme {
   bool noted_failure() const { return !failure_.empty(); }
 
  private:
+  /// Spreads the rows if that has not been done in this epoch.
+  comm::Status spread_rows();
   /// Brings every worker to the state of the one that is furthest.
   comm::Status synchronise(Trainee& trainee);
   comm::Status compare_layouts(Trainee& trainee);
@@ -57,6 +63,10 @@ class GroupScheme : public Scheme {
   void settle(Trainee& trainee, std::string failure, bool leave_first);
 
   std::shared_ptr<comm::Group> group_;
+  std::optional<RowExchange> rows_;
+  int64_t batch_size_ = 0;
+  /// The epoch in which rows were spread last.
+  uint64_t spread_epoch_ = 0;
   bool change_wanted_ = false;
   std::string failure_;
   /// The last epoch in which this worker was at the group's step; 0: none. Who was left behind has an older one than

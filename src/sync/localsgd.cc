@@ -9,8 +9,9 @@ namespace {
 
 class LocalSgd : public GroupScheme {
  public:
-  LocalSgd(std::shared_ptr<comm::Group> group, int period) : GroupScheme(std::move(group)), period_(period) {
-    TW_REQUIRE(period >= 1, "localsgd averages the weights every ", period, " steps: at least 1");
+  LocalSgd(std::shared_ptr<comm::Group> group, const SchemeOptions& options)
+      : GroupScheme(std::move(group), options), period_(options.period) {
+    TW_REQUIRE(period_ >= 1, "localsgd averages the weights every ", period_, " steps: at least 1");
   }
 
   bool exchanges_gradients() const override { return false; }
@@ -68,7 +69,7 @@ class LocalSgd : public GroupScheme {
 
 std::shared_ptr<Scheme> make_localsgd(const SchemeOptions& options, std::shared_ptr<comm::Group> group) {
   TW_REQUIRE(options.compression == Compression::kNone, "localsgd exchanges weights, which are not compressed");
-  return std::make_shared<LocalSgd>(std::move(group), options.period);
+  return std::make_shared<LocalSgd>(std::move(group), options);
 }
 
 }  // namespace thalweg::sync

@@ -18,7 +18,7 @@ constexpr uint32_t kCopyTag = 1;
 class Sharded : public GroupScheme {
  public:
   Sharded(std::shared_ptr<comm::Group> group, const SchemeOptions& options)
-      : GroupScheme(std::move(group)),
+      : GroupScheme(std::move(group), options),
         bucket_bytes_(options.bucket_bytes),
         copies_(options.copies),
         exchange_(options.compression) {

@@ -14,7 +14,7 @@ namespace {
 class StaleSynchronous : public GroupScheme {
  public:
   StaleSynchronous(std::shared_ptr<comm::Group> group, const SchemeOptions& options)
-      : GroupScheme(std::move(group)),
+      : GroupScheme(std::move(group), options),
         staleness_(options.staleness),
         compression_(options.compression),
         patience_(options.patience) {

@@ -73,6 +73,9 @@ class Scheme {
   /// One of the workers writes checkpoints and shows progress.
   virtual bool leads() const = 0;
 
+  /// Before anything else, and before the data is looked at: the workers spread their rows, if each has its own.
+  /// `share` is known from then on.
+  virtual void meet(int64_t /*batch_size*/) {}
   /// Before the first step: the workers agree on weights, optimiser state and position. Who comes later gets them from
   /// those who are ahead.
   virtual void start(Trainee& trainee) = 0;

@@ -100,21 +100,28 @@ data::BatchSampler Trainer::Impl::make_sampler(int64_t samples) const {
   return sampler;
 }
 
+int64_t Trainer::Impl::samples_of(const data::Dataset& train) const {
+  const int64_t total = options.scheme != nullptr ? options.scheme->share().total : 0;
+  return total > 0 ? total : train.size();
+}
+
 void Trainer::Impl::start(const data::Dataset& train, const data::Dataset* validation) {
   TW_REQUIRE(options.early_stopping.patience == 0 || validation != nullptr,
              "early stopping needs data to validate on: give it to fit");
-  TW_REQUIRE(train_samples == 0 || train_samples == train.size(), "the run that is resumed had ", train_samples,
-             " samples to train on, this dataset has ", train.size());
+  if (options.scheme != nullptr) options.scheme->meet(options.batch_size);
+  const int64_t samples = samples_of(train);
+  TW_REQUIRE(train_samples == 0 || train_samples == samples, "the run that is resumed had ", train_samples,
+             " samples to train on, this dataset has ", samples);
   // For full batches first, also if a resumed run starts with a smaller one: the first program decides how weights lie
   // in memory, and with that the last bits of every sum. In a group it is the same at every worker, however many
   // there are.
-  step.prepare(train.allocate(std::min(options.batch_size, train.size())));
+  step.prepare(train.allocate(std::min(options.batch_size, samples)));
   if (pending_optimizer) {
     const std::unique_lock<std::shared_mutex> lock(model.impl().weights_mutex);
     write_optimizer(optimizer, *model.impl().variables, *pending_optimizer);
     pending_optimizer.reset();
   }
-  train_samples = train.size();
+  train_samples = samples;
   if (options.scheme != nullptr) options.scheme->start(*this);
   // An error may have left batches half way to an update; those are taken again.
   step.discard();

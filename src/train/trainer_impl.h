@@ -68,6 +68,8 @@ struct Trainer::Impl : Trainee {
   /// This worker writes checkpoints and shows progress.
   bool stopping() const { return options.scheme == nullptr ? stop.load() : stop_agreed; }
   bool leads() const { return options.scheme == nullptr || options.scheme->leads(); }
+  /// Those of all workers, if each has its own.
+  int64_t samples_of(const data::Dataset& train) const;
   data::BatchSampler make_sampler(int64_t samples) const;
   /// Batches from the current position on; true when the run ends, false when the group has changed.
   bool run_batches(const data::Dataset& train, const data::Dataset* validation);

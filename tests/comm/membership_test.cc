@@ -180,5 +180,69 @@ TEST(Views, AreReadBoundsFirst) {
   EXPECT_THAT(error_text([&] { MemberInfo::from_json(long_name); }), HasSubstr("10000 bytes"));
 }
 
+class SeatTest : public MembershipTest {
+ protected:
+  SeatTest() { group_ = Membership(options(3, 3), now_); }
+  void join_seat(const std::string& id, int seat, uint32_t attempt = 0) {
+    MemberInfo info = member(id);
+    info.seat = seat;
+    info.attempt = attempt;
+    group_.join(info, std::nullopt, now_);
+  }
+  void form_with_seats() {
+    join_seat("c", 2);
+    join_seat("a", 0);
+    join_seat("b", 1);
+    pass(milliseconds(1));
+    ASSERT_THAT(ids(), ElementsAre("a", "b", "c"));
+    group_.take_notices();
+  }
+};
+
+TEST_F(SeatTest, SeatsAreRanks) { form_with_seats(); }
+
+TEST_F(SeatTest, ASecondOneForASeatIsNoOneForAnother) {
+  join_seat("a", 0);
+  join_seat("again", 0);
+  join_seat("b", 1);
+  pass(seconds(1));
+  EXPECT_EQ(group_.view().epoch, 0U);
+  join_seat("c", 2);
+  pass(milliseconds(1));
+  EXPECT_THAT(ids(), ElementsAre("a", "b", "c"));
+}
+
+TEST_F(SeatTest, TheOneThatWaitsTakesTheSeatOfTheLost) {
+  form_with_seats();
+  join_seat("spare", 1);
+  EXPECT_THAT(told("spare"), ElementsAre());
+  group_.lose("b", "killed", now_);
+  for (const char* id : {"a", "c"}) group_.ready(id, 1, "", now_);
+  pass(milliseconds(1));
+  EXPECT_THAT(ids(), ElementsAre("a", "spare", "c"));
+}
+
+TEST_F(SeatTest, ALaterAttemptIsToldThatTheSeatIsTaken) {
+  form_with_seats();
+  join_seat("later", 1, 1);
+  EXPECT_THAT(told("later"), ElementsAre("taken"));
+  group_.lose("b", "killed", now_);
+  join_seat("later still", 1, 1);
+  for (const char* id : {"a", "c"}) group_.ready(id, 1, "", now_);
+  pass(milliseconds(1));
+  EXPECT_THAT(ids(), ElementsAre("a", "later still", "c"));
+}
+
+TEST_F(SeatTest, ThereAreOnlySoMany) {
+  EXPECT_THAT(error_text([&] { join_seat("d", 3); }), HasSubstr("no seat 3 in a group of 3"));
+}
+
+TEST_F(SeatTest, OneMemberCanEndTheJobForAll) {
+  form_with_seats();
+  group_.fail("b", "row 7: no such file");
+  EXPECT_EQ(group_.error(), "name of b: row 7: no such file");
+  EXPECT_THAT(told("a"), ElementsAre("failed"));
+}
+
 }  // namespace
 }  // namespace thalweg::testing

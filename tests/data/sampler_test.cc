@@ -131,5 +131,32 @@ TEST(BatchSampler, AWindowKeepsSamplesNearTheirPlace) {
   EXPECT_GT(std::count_if(all.begin(), all.end(), [&](int64_t i) { return first[static_cast<size_t>(i)] != i; }), 900);
 }
 
+TEST(BatchSampler, WorkersWithSamplesOfTheirOwnTakeEachOnceAnEpoch) {
+  for (const int parts : {1, 2, 3, 7}) {
+    for (const int64_t total : {5, 23, 40}) {
+      int64_t all = 0;
+      std::vector<BatchSampler> workers;
+      for (int part = 0; part < parts; ++part) {
+        const Share share{part, parts, total};
+        const int64_t own = own_samples(share, 10);
+        all += own;
+        workers.emplace_back(own, SamplerOptions{.batch_size = 10, .seed = 7, .share = share});
+        std::vector<int64_t> expected(static_cast<size_t>(own));
+        std::iota(expected.begin(), expected.end(), int64_t{0});
+        const auto taken = take(workers.back(), workers.back().batches_per_epoch());
+        EXPECT_THAT(taken, ::testing::UnorderedElementsAreArray(expected));
+      }
+      EXPECT_EQ(all, total);
+      // Of every batch, the parts make up the whole.
+      for (int64_t batch = 0; batch < workers[0].batches_per_epoch(); ++batch) {
+        const int64_t whole = workers[0].batch_samples();
+        int64_t sum = 0;
+        for (BatchSampler& worker : workers) sum += static_cast<int64_t>(worker.next().size());
+        EXPECT_EQ(sum, whole);
+      }
+    }
+  }
+}
+
 }  // namespace
 }  // namespace thalweg::data

@@ -19,7 +19,13 @@ enum class LastBatch {
 struct Share {
   int part = 0;
   int parts = 1;
+  /// If not 0, the samples of all workers together, of which each has its own, `own_samples` of them, and takes its
+  /// part of every batch from those. 0: every worker has all samples.
+  int64_t total = 0;
 };
+
+/// How many samples worker `share.part` must have if each has its own: what its parts of the batches add up to.
+int64_t own_samples(const Share& share, int64_t batch_size);
 
 struct SamplerOptions {
   int64_t batch_size = 32;
@@ -41,9 +47,10 @@ struct SamplerPosition {
 };
 
 /// Cuts the sample numbers [0, size) into batches, epoch after epoch without end. The order of an epoch depends on the
-/// seed and the epoch's number alone, the same on every machine.
+/// seed and the epoch's number alone (and the worker's, if each has its own samples), the same on every machine.
 class BatchSampler {
  public:
+  /// `size` is that of the dataset which the numbers are for.
   BatchSampler(int64_t size, const SamplerOptions& options);
 
   /// This worker's share of the next batch of sample numbers, valid until the next call. It may be empty if a last
@@ -60,7 +67,9 @@ class BatchSampler {
  private:
   void arrange();
 
+  /// The samples that batches consist of, and those of this worker's dataset.
   int64_t size_;
+  int64_t local_;
   SamplerOptions options_;
   SamplerPosition position_;
   int64_t arranged_epoch_ = -1;
