@@ -16,7 +16,7 @@ export CCACHE_BASEDIR ?= $(CURDIR)
 export CCACHE_NOHASHDIR ?= 1
 
 .DEFAULT_GOAL := help
-.PHONY: help setup build test test-asan test-tsan test-long test-torch lint tidy format bench demo onnx-suite onnx-models fuzz wheel install clean
+.PHONY: help setup build test test-asan test-tsan test-long test-torch lint tidy format bench demo onnx-suite onnx-models fuzz wheel jar test-spark install clean
 
 help: ## list the targets
 	@sed -n 's/^\([a-z-]*\):[^#]*## \(.*\)/  make \1\t\2/p' $(MAKEFILE_LIST) | expand -t 22
@@ -34,8 +34,10 @@ test: ## check and test everything quick enough for every change
 	@scripts/setup
 	@scripts/setup-data
 	@scripts/setup-hdfs
+	@scripts/setup-spark
 	@scripts/lint
 	@$(MAKE) --no-print-directory build-release
+	@cmake --build --preset release --target thalweg_jar
 	@ctest --preset release --parallel $(JOBS)
 
 test-asan: build-asan ## the tests under the address and undefined-behaviour sanitizers
@@ -90,6 +92,15 @@ fuzz: ## fuzz the file readers, FUZZ_SECONDS each
 
 wheel: setup ## the Python package as a wheel in build/wheel_check, checked in a fresh environment
 	@scripts/check-wheel build/wheel_check
+
+jar: setup ## the jar for Spark: build/release/jvm/thalweg-spark.jar
+	@scripts/setup-spark
+	@cmake --preset release $(if $(CI),,--log-level=WARNING)
+	@cmake --build --preset release --parallel $(JOBS) --target thalweg_jar
+
+test-spark: build-release jar ## the jar on Spark clusters of this machine; SPARK_TESTS="-k vector" runs some
+	@OMP_WAIT_POLICY=passive PYTHONPATH=$(CURDIR)/build/release/python PYTHONDONTWRITEBYTECODE=1 \
+	  "$(THALWEG_DEPS)/spark-venv/bin/python" -m pytest -q -p no:cacheprovider tests/spark $(SPARK_TESTS)
 
 demo: build-release ## train a small network on handwritten digits
 	@scripts/setup-data

@@ -74,3 +74,8 @@ HADOOP_ARTIFACTS=(
 )
 PYDOOP_VERSION=2.0.0
 PYDOOP_SHA256=c7eb2ad8c36d2a75dc1c6cee701928334614f2e862a70798b0cb278e3102f77d
+
+# Spark for the tests of jvm/; the version is that of jvm/pom.xml and of scripts/spark-requirements.txt.
+SPARK_VERSION=4.2.0
+SPARK_SCALA=2.13
+MAVEN_INSTALL=org.apache.maven.plugins:maven-install-plugin:3.1.3:install-file

@@ -1,0 +1,59 @@
+# The jar for Spark (jvm/), as the target thalweg_jar: libthalweg_jni.so with the libraries it needs, and the Java classes,
+# which Maven compiles.
+#
+# libthalweg_jni holds the engine itself and shows nothing but the functions that Java calls. Its C++ runtime is inside:
+# what the node, or another library in the same JVM, has of it does not matter.
+
+# CMake's own module does not know every place that a JDK may lie in.
+find_program(JAVAC javac)
+if(NOT JAVAC)
+  message(STATUS "There is no javac: no jar for Spark (scripts/setup-spark installs what it needs)")
+  return()
+endif()
+file(REAL_PATH "${JAVAC}" javac_file)
+cmake_path(GET javac_file PARENT_PATH jdk_dir)
+cmake_path(GET jdk_dir PARENT_PATH jdk_dir)
+
+file(GLOB jni_sources CONFIGURE_DEPENDS "${PROJECT_SOURCE_DIR}/jvm/src/main/native/*.cc")
+set(jni_exports "${PROJECT_SOURCE_DIR}/jvm/src/main/native/exports.map")
+add_library(thalweg_jni MODULE ${jni_sources} "$<TARGET_OBJECTS:thalweg>")
+foreach(isa baseline avx2 avx512)  # in the order of cmake/Library.cmake, which matters
+  target_sources(thalweg_jni PRIVATE "$<TARGET_OBJECTS:thalweg_simd_${isa}>")
+endforeach()
+target_include_directories(thalweg_jni PRIVATE "${PROJECT_SOURCE_DIR}/include")
+target_include_directories(thalweg_jni SYSTEM PRIVATE "${jdk_dir}/include" "${jdk_dir}/include/linux")
+target_link_libraries(thalweg_jni PRIVATE thalweg_private)
+target_link_options(thalweg_jni PRIVATE -static-libstdc++ -Wl,--gc-sections -Wl,--exclude-libs,ALL
+                    "-Wl,--version-script=${jni_exports}" -Wl,-z,defs)
+set_target_properties(thalweg_jni PROPERTIES LINK_DEPENDS "${jni_exports}" EXCLUDE_FROM_ALL ON)
+
+include(cmake/BundledLibraries.cmake)
+get_target_property(zlib_library ZLIB::ZLIB IMPORTED_LOCATION)
+if(NOT zlib_library)
+  get_target_property(zlib_library ZLIB::ZLIB IMPORTED_LOCATION_RELEASE)
+endif()
+set(jvm_native_dir "${PROJECT_BINARY_DIR}/jvm/native")
+set(jvm_manifest "${jvm_native_dir}/linux-x86_64/manifest.txt")
+set(jvm_libraries ${bundled_libraries} "${zlib_library}")
+add_custom_command(
+  OUTPUT "${jvm_manifest}"
+  COMMAND
+    "${CMAKE_COMMAND}" "-Dengine=$<TARGET_FILE:thalweg_jni>" "-Dgomp=${gomp_library}" "-Dlibraries=${jvm_libraries}"
+    "-Dpatchelf=${PATCHELF}" "-Dstrip=${CMAKE_STRIP}" "-Dfolder=${jvm_native_dir}/linux-x86_64" -P
+    "${PROJECT_SOURCE_DIR}/cmake/JvmLibraries.cmake"
+  DEPENDS thalweg_jni "${PROJECT_SOURCE_DIR}/cmake/JvmLibraries.cmake" "${PROJECT_SOURCE_DIR}/cmake/RenameLibraries.cmake"
+  COMMENT "Collecting the native libraries of the jar"
+  VERBATIM)
+
+file(GLOB_RECURSE jvm_sources CONFIGURE_DEPENDS "${PROJECT_SOURCE_DIR}/jvm/src/main/java/*.java")
+set(jvm_jar "${PROJECT_BINARY_DIR}/jvm/thalweg-spark.jar")
+set(jvm_maven mvn --batch-mode --quiet --file "${PROJECT_SOURCE_DIR}/jvm/pom.xml" "-Drevision=${PROJECT_VERSION}"
+              "-Dnative.directory=${jvm_native_dir}" "-Doutput.directory=${PROJECT_BINARY_DIR}/jvm/maven")
+add_custom_command(
+  OUTPUT "${jvm_jar}"
+  COMMAND ${jvm_maven} package -Dmaven.test.skip=true
+  COMMAND "${CMAKE_COMMAND}" -E copy "${PROJECT_BINARY_DIR}/jvm/maven/thalweg-spark_2.13-${PROJECT_VERSION}.jar" "${jvm_jar}"
+  DEPENDS "${jvm_manifest}" ${jvm_sources} "${PROJECT_SOURCE_DIR}/jvm/pom.xml"
+  COMMENT "Building the jar for Spark"
+  VERBATIM)
+add_custom_target(thalweg_jar DEPENDS "${jvm_jar}")

@@ -1,0 +1,52 @@
+// Copyright The Thalweg Authors. SPDX-License-Identifier: Apache-2.0
+package io.thalweg.spark;
+
+import io.thalweg.HostCache;
+import io.thalweg.ThalwegException;
+import java.io.IOException;
+import java.io.InputStream;
+import java.io.OutputStream;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.nio.file.StandardCopyOption;
+import java.util.Map;
+import org.apache.hadoop.conf.Configuration;
+import org.apache.hadoop.fs.FileSystem;
+
+/** An ONNX file in this host's cache, under the hash of its content. */
+record ModelFile(String hash, Path path) {
+  static final String NAME = "model.onnx";
+
+  /** Copies a file from any file system that Spark knows into the cache. */
+  static ModelFile read(String path, Configuration configuration) {
+    org.apache.hadoop.fs.Path source = new org.apache.hadoop.fs.Path(path);
+    try {
+      FileSystem system = source.getFileSystem(configuration);
+      HostCache cache = HostCache.standard();
+      Path incoming = Files.createTempFile(cache.root(), "incoming-", ".onnx");
+      try {
+        try (InputStream stream = system.open(source)) {
+          Files.copy(stream, incoming, StandardCopyOption.REPLACE_EXISTING);
+        }
+        return keep(cache, HostCache.sha256(incoming), (name, target) -> Files.move(incoming, target));
+      } finally {
+        Files.deleteIfExists(incoming);
+      }
+    } catch (IOException failure) {
+      throw new ThalwegException("the model " + path + " cannot be read: " + failure.getMessage(), failure);
+    }
+  }
+
+  /** The file of this hash, which {@code writer} writes if the cache does not have it. */
+  static ModelFile keep(HostCache cache, String hash, HostCache.FileWriter writer) throws IOException {
+    Path folder = cache.folder("model-" + hash, Map.of(NAME, hash), writer);
+    return new ModelFile(hash, folder.resolve(NAME));
+  }
+
+  void copyTo(String folder, Configuration configuration) throws IOException {
+    org.apache.hadoop.fs.Path target = new org.apache.hadoop.fs.Path(folder, NAME);
+    try (OutputStream stream = target.getFileSystem(configuration).create(target, true)) {
+      Files.copy(path, stream);
+    }
+  }
+}

@@ -1,0 +1,202 @@
+// Copyright The Thalweg Authors. SPDX-License-Identifier: Apache-2.0
+package io.thalweg.spark;
+
+import io.thalweg.Model.Precision;
+import io.thalweg.ThalwegException;
+import io.thalweg.ValueInfo;
+import io.thalweg.spark.columns.InputColumns;
+import io.thalweg.spark.columns.OutputColumn;
+import io.thalweg.spark.columns.OutputKind;
+import java.util.ArrayList;
+import java.util.Arrays;
+import java.util.List;
+import java.util.Locale;
+import org.apache.spark.api.java.JavaSparkContext;
+import org.apache.spark.ml.Model;
+import org.apache.spark.ml.param.Param;
+import org.apache.spark.ml.param.ParamMap;
+import org.apache.spark.ml.param.ParamPair;
+import org.apache.spark.ml.util.Identifiable$;
+import org.apache.spark.ml.util.MLReader;
+import org.apache.spark.ml.util.MLWritable;
+import org.apache.spark.ml.util.MLWriter;
+import org.apache.spark.sql.Dataset;
+import org.apache.spark.sql.Encoders;
+import org.apache.spark.sql.Row;
+import org.apache.spark.sql.SparkSession;
+import org.apache.spark.sql.types.StructType;
+
+/**
+ * An ONNX model as a stage of Spark ML: adds the model's answers to a DataFrame, which may be a stream. Saved, it is a
+ * folder of Spark's metadata and a file model.onnx.
+ */
+public final class ThalwegModel extends Model<ThalwegModel> implements PredictionParams, MLWritable {
+  private static final long serialVersionUID = 1L;
+
+  private final String uid;
+  private final transient PredictionParams.Holder params;
+  private transient ModelFile file;
+  private transient ModelSignature signature;
+  private transient BroadcastModel broadcast;
+
+  /** For Spark, which gives a stage that it reads its name and parameters. */
+  public ThalwegModel(String uid) {
+    this.uid = uid;
+    params = new PredictionParams.Holder(this);
+    for (ParamPair<?> pair : params.defaults()) {
+      setDefaultOf(pair);
+    }
+  }
+
+  private <T> void setDefaultOf(ParamPair<T> pair) {
+    setDefault(pair.param(), pair.value());
+  }
+
+  ThalwegModel(String uid, ModelFile file) {
+    this(uid);
+    use(file);
+  }
+
+  /** An ONNX file on any file system that Spark knows. */
+  public static ThalwegModel fromFile(String path) {
+    SparkSession session = SparkSession.active();
+    return new ThalwegModel(
+        Identifiable$.MODULE$.randomUID("ThalwegModel"),
+        ModelFile.read(path, session.sparkContext().hadoopConfiguration()));
+  }
+
+  void use(ModelFile newFile) {
+    file = newFile;
+    signature = ModelSignature.of(newFile);
+    broadcast = null;
+  }
+
+  ModelFile file() {
+    return file;
+  }
+
+  @Override
+  public String uid() {
+    return uid;
+  }
+
+  @Override
+  public PredictionParams.Holder predictionParams() {
+    return params;
+  }
+
+  public ThalwegModel setInputCols(String... columns) {
+    return (ThalwegModel) set(inputCols(), columns);
+  }
+
+  public ThalwegModel setOutputCols(String... columns) {
+    return (ThalwegModel) set(outputCols(), columns);
+  }
+
+  public ThalwegModel setOutputs(String... names) {
+    return (ThalwegModel) set(outputs(), names);
+  }
+
+  public ThalwegModel setOutputKinds(String... kinds) {
+    return (ThalwegModel) set(outputKinds(), kinds);
+  }
+
+  public ThalwegModel setBatchSize(int rows) {
+    return (ThalwegModel) set(batchSize(), (Object) rows);
+  }
+
+  public ThalwegModel setThreads(int count) {
+    return (ThalwegModel) set(threads(), (Object) count);
+  }
+
+  public ThalwegModel setPrecision(String name) {
+    return (ThalwegModel) set(precision(), name);
+  }
+
+  public ThalwegModel setBadRows(String what) {
+    return (ThalwegModel) set(badRows(), what);
+  }
+
+  @Override
+  public Dataset<Row> transform(Dataset<?> dataset) {
+    PredictionPlan plan = plan(dataset.schema());
+    Dataset<Row> rows = dataset.toDF();
+    return rows.mapPartitions(
+        new PredictionTask(broadcast(rows.sparkSession()), plan), Encoders.row(plan.schema(dataset.schema())));
+  }
+
+  @Override
+  public StructType transformSchema(StructType schema) {
+    return plan(schema).schema(schema);
+  }
+
+  private synchronized BroadcastModel broadcast(SparkSession session) {
+    if (broadcast == null) {
+      broadcast = new BroadcastModel(file, JavaSparkContext.fromSparkContext(session.sparkContext()));
+    }
+    return broadcast;
+  }
+
+  private PredictionPlan plan(StructType schema) {
+    List<InputColumns> inputs = InputColumns.assign(signature.inputs(), schema, required(inputCols()));
+    return new PredictionPlan(
+        new ArrayList<>(inputs),
+        new ArrayList<>(outputColumns()),
+        (int) getOrDefault((Param<?>) batchSize()),
+        (int) getOrDefault((Param<?>) threads()),
+        Precision.valueOf(getOrDefault(precision()).toUpperCase(Locale.ROOT)),
+        getOrDefault(badRows()).equals("skip"));
+  }
+
+  private String[] required(Param<String[]> param) {
+    if (!isDefined(param)) {
+      throw new ThalwegException("the parameter " + param.name() + " of " + uid + " is not set: " + param.doc());
+    }
+    return getOrDefault(param);
+  }
+
+  private List<OutputColumn> outputColumns() {
+    List<String> known = signature.outputs().stream().map(ValueInfo::name).toList();
+    String[] columns = isDefined(outputCols()) ? getOrDefault(outputCols()) : known.toArray(new String[0]);
+    String[] kinds = getOrDefault(outputKinds());
+    List<OutputColumn> result = new ArrayList<>();
+    for (int i = 0; i < columns.length; ++i) {
+      int output = isDefined(outputs()) ? known.indexOf(at(getOrDefault(outputs()), i)) : known.size() == 1 ? 0 : i;
+      if (output < 0 || output >= known.size()) {
+        throw new ThalwegException(
+            "there is no output of the model for column '" + columns[i] + "'; its outputs are " + known);
+      }
+      result.add(new OutputColumn(columns[i], output, signature.outputs().get(output), OutputKind.of(at(kinds, i))));
+    }
+    return result;
+  }
+
+  private static String at(String[] values, int index) {
+    if (values.length != 1 && index >= values.length) {
+      throw new ThalwegException("outputs or outputKinds has fewer entries than outputCols: " + Arrays.toString(values));
+    }
+    return values.length == 1 ? values[0] : values[index];
+  }
+
+  @Override
+  public ThalwegModel copy(ParamMap extra) {
+    ThalwegModel copied = copyValues(new ThalwegModel(uid), extra);
+    copied.file = file;
+    copied.signature = signature;
+    copied.broadcast = broadcast;
+    return copied.setParent(parent());
+  }
+
+  @Override
+  public MLWriter write() {
+    return new ThalwegModelWriter(this);
+  }
+
+  public static MLReader<ThalwegModel> read() {
+    return new ThalwegModelReader();
+  }
+
+  public static ThalwegModel load(String path) {
+    return read().load(path);
+  }
+}

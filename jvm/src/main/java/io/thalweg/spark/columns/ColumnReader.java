@@ -1,0 +1,135 @@
+// Copyright The Thalweg Authors. SPDX-License-Identifier: Apache-2.0
+package io.thalweg.spark.columns;
+
+import io.thalweg.ThalwegException;
+import java.io.Serializable;
+import java.math.BigDecimal;
+import java.nio.ByteBuffer;
+import java.util.Arrays;
+import org.apache.spark.ml.linalg.DenseVector;
+import org.apache.spark.ml.linalg.SQLDataTypes;
+import org.apache.spark.ml.linalg.SparseVector;
+import org.apache.spark.sql.Row;
+import org.apache.spark.sql.types.ArrayType;
+import org.apache.spark.sql.types.BooleanType;
+import org.apache.spark.sql.types.DataType;
+import org.apache.spark.sql.types.NumericType;
+import org.apache.spark.sql.types.StructType;
+import scala.collection.Iterator;
+
+/** Reads the numbers of one column of a DataFrame: single ones, arrays (of arrays) of them, or vectors of Spark ML. */
+public final class ColumnReader implements Serializable {
+  private static final long serialVersionUID = 1L;
+
+  private final String column;
+  private final int index;
+  private final boolean scalar;
+
+  /** Throws if there is no such column, or if it holds no numbers. */
+  public ColumnReader(StructType schema, String column) {
+    if (!Arrays.asList(schema.fieldNames()).contains(column)) {
+      throw new ThalwegException(
+          "there is no column '" + column + "'; the columns are " + String.join(", ", schema.fieldNames()));
+    }
+    this.column = column;
+    this.index = schema.fieldIndex(column);
+    DataType type = schema.fields()[index].dataType();
+    this.scalar = isNumber(type);
+    if (!scalar && !type.equals(SQLDataTypes.VectorType()) && !isNumber(innermost(type))) {
+      throw new ThalwegException(
+          "column '" + column + "' is of type " + type.catalogString() + "; numbers, arrays of numbers or vectors are needed");
+    }
+  }
+
+  public String column() {
+    return column;
+  }
+
+  /** Whether each row holds exactly one number. */
+  public boolean isScalar() {
+    return scalar;
+  }
+
+  /** The numbers in this column of the row; an array's and a vector's length may differ from row to row. */
+  public int count(Row row) {
+    return scalar ? 1 : count(value(row));
+  }
+
+  /** Appends them to the buffer, which must have room for them. */
+  public void read(Row row, ElementWriter writer, ByteBuffer buffer) {
+    try {
+      write(value(row), writer, buffer);
+    } catch (BadRowException problem) {
+      throw new BadRowException("column '" + column + "' " + problem.getMessage());
+    }
+  }
+
+  private Object value(Row row) {
+    Object value = row.get(index);
+    if (value == null) {
+      throw new BadRowException("column '" + column + "' is null");
+    }
+    return value;
+  }
+
+  private static boolean isNumber(DataType type) {
+    return type instanceof NumericType || type instanceof BooleanType;
+  }
+
+  private static DataType innermost(DataType type) {
+    return type instanceof ArrayType ? innermost(((ArrayType) type).elementType()) : type;
+  }
+
+  private int count(Object value) {
+    if (value instanceof org.apache.spark.ml.linalg.Vector) {
+      return ((org.apache.spark.ml.linalg.Vector) value).size();
+    }
+    scala.collection.Seq<?> sequence = (scala.collection.Seq<?>) value;
+    int length = sequence.length();
+    if (length == 0 || !(sequence.apply(0) instanceof scala.collection.Seq)) {
+      return length;
+    }
+    int total = 0;
+    for (Iterator<?> inner = sequence.iterator(); inner.hasNext(); ) {
+      total += count(present(inner.next()));
+    }
+    return total;
+  }
+
+  private Object present(Object element) {
+    if (element == null) {
+      throw new BadRowException("column '" + column + "' holds an array with a null in it");
+    }
+    return element;
+  }
+
+  private void write(Object value, ElementWriter writer, ByteBuffer buffer) {
+    if (value instanceof Double || value instanceof Float) {
+      writer.put(buffer, ((Number) value).doubleValue());
+    } else if (value instanceof BigDecimal) {
+      writer.put(buffer, ((BigDecimal) value).doubleValue());
+    } else if (value instanceof Number) {
+      writer.put(buffer, ((Number) value).longValue());
+    } else if (value instanceof Boolean) {
+      writer.put(buffer, (Boolean) value ? 1L : 0L);
+    } else if (value instanceof DenseVector) {
+      for (double element : ((DenseVector) value).values()) {
+        writer.put(buffer, element);
+      }
+    } else if (value instanceof SparseVector) {
+      write((SparseVector) value, writer, buffer);
+    } else {
+      for (Iterator<?> elements = ((scala.collection.Seq<?>) value).iterator(); elements.hasNext(); ) {
+        write(present(elements.next()), writer, buffer);
+      }
+    }
+  }
+
+  private static void write(SparseVector vector, ElementWriter writer, ByteBuffer buffer) {
+    int next = 0;
+    for (int i = 0; i < vector.size(); ++i) {
+      boolean here = next < vector.indices().length && vector.indices()[next] == i;
+      writer.put(buffer, here ? vector.values()[next++] : 0.0);
+    }
+  }
+}

@@ -1,0 +1,117 @@
+// Copyright The Thalweg Authors. SPDX-License-Identifier: Apache-2.0
+package io.thalweg.spark.columns;
+
+import io.thalweg.DType;
+import io.thalweg.Tensor;
+import io.thalweg.ThalwegException;
+import io.thalweg.ValueInfo;
+import java.io.Serializable;
+import java.util.Arrays;
+import org.apache.spark.ml.linalg.DenseVector;
+import org.apache.spark.ml.linalg.SQLDataTypes;
+import org.apache.spark.sql.RowFactory;
+import org.apache.spark.sql.types.DataType;
+import org.apache.spark.sql.types.DataTypes;
+import org.apache.spark.sql.types.StructField;
+
+/** A column that one output of a model becomes. */
+public final class OutputColumn implements Serializable {
+  private static final long serialVersionUID = 1L;
+
+  private final String column;
+  private final int outputIndex;
+  private final ValueInfo output;
+  private final OutputKind kind;
+
+  public OutputColumn(String column, int outputIndex, ValueInfo output, OutputKind kind) {
+    if (output.dtype() == null) {
+      throw new ThalwegException("the model does not say of which type its output '" + output.name() + "' is");
+    }
+    if (kind == OutputKind.ARRAY && output.dims() == null) {
+      throw new ThalwegException(
+          "the model does not say how many dimensions its output '" + output.name() + "' has; take it as a struct");
+    }
+    this.column = column;
+    this.outputIndex = outputIndex;
+    this.output = output;
+    this.kind = kind;
+  }
+
+  /** The number of the model's output. */
+  public int outputIndex() {
+    return outputIndex;
+  }
+
+  public StructField field() {
+    return DataTypes.createStructField(column, type(), false);
+  }
+
+  private DataType type() {
+    DataType element = Elements.sparkType(output.dtype());
+    switch (kind) {
+      case RAW:
+        return SQLDataTypes.VectorType();
+      case VALUE:
+        return element;
+      case STRUCT:
+        return DataTypes.createStructType(
+            new StructField[] {
+              DataTypes.createStructField("shape", DataTypes.createArrayType(DataTypes.LongType, false), false),
+              DataTypes.createStructField("values", DataTypes.createArrayType(element, false), false)
+            });
+      default:
+        DataType type = element;
+        for (int i = 1; i < output.dims().length; ++i) {
+          type = DataTypes.createArrayType(type, false);
+        }
+        return type;
+    }
+  }
+
+  /** The value of the column for one row of the batch. */
+  public Object value(Tensor tensor, int row) {
+    long[] rowDims = Arrays.copyOfRange(tensor.dims(), 1, tensor.dims().length);
+    DType dtype = tensor.dtype();
+    int count = (int) (Tensor.bytes(dtype, rowDims) / dtype.bytes());
+    int first = row * count;
+    switch (kind) {
+      case RAW:
+        return new DenseVector(Elements.doubles(dtype, tensor.data(), first, count));
+      case VALUE:
+        if (count != 1) {
+          throw new ThalwegException(
+              "the model's output '" + output.name() + "' has " + count + " elements in a row, not the one of a column"
+                  + " of kind value");
+        }
+        return Elements.element(dtype, tensor.data(), first);
+      case STRUCT:
+        return RowFactory.create(rowDims, Elements.array(dtype, tensor.data(), first, count));
+      default:
+        return nested(tensor, rowDims, 0, first, count);
+    }
+  }
+
+  private static Object nested(Tensor tensor, long[] dims, int depth, int first, int count) {
+    if (depth == dims.length) {
+      return Elements.element(tensor.dtype(), tensor.data(), first);
+    }
+    if (depth == dims.length - 1) {
+      return Elements.array(tensor.dtype(), tensor.data(), first, count);
+    }
+    Object[] parts = new Object[(int) dims[depth]];
+    for (int i = 0; i < parts.length; ++i) {
+      int size = count / parts.length;
+      parts[i] = nested(tensor, dims, depth + 1, first + i * size, size);
+    }
+    return parts;
+  }
+
+  /** Checks that the output has a row for each row of the batch. */
+  public void check(Tensor tensor, int rows) {
+    if (tensor.dims().length == 0 || tensor.dims()[0] != rows) {
+      throw new ThalwegException(
+          "the model's output '" + output.name() + "' has the shape " + Arrays.toString(tensor.dims()) + " for " + rows
+              + " rows: its outermost dimension is not the rows");
+    }
+  }
+}
