@@ -35,10 +35,12 @@ Sample take_sample(const Tensor& weights, int m) {
   const Shape x{1, sample.in_channels, m + 2, m + 2};
   Window window{{3, 3}, {1, 1}, {0, 0}, {0, 0}, {1, 1}};
   WinogradShape& shape = sample.shape;
-  const int64_t taken = std::min<int64_t>(all, WinogradShape{}.panel_floats());
+  // One panel.
+  const int64_t taken =
+      std::min<int64_t>(all, simd::block_lanes(simd::best_isa()) * simd::panel_vectors(simd::best_isa()));
   shape = winograd_shape({window, 1, x, Shape{taken, sample.in_channels, 3, 3}, Shape{1, taken, m, m}},
                          WinogradPass::kForward, m);
-  for (int64_t i = 0; i < std::min(taken, shape.panel_floats()); ++i) sample.channels.push_back(i * all / taken);
+  for (int64_t i = 0; i < taken; ++i) sample.channels.push_back(i * all / taken);
   const int64_t lanes = shape.lanes;
   sample.x.resize(static_cast<size_t>(shape.in.blocks * shape.in.height * shape.in.width * lanes));
   for (size_t i = 0; i < sample.x.size(); ++i) sample.x[i] = noise(i);
