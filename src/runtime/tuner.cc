@@ -18,7 +18,7 @@ namespace thalweg {
 namespace {
 
 /// Part of the file's name: to be raised when kernels change so that old measurements mislead.
-constexpr const char* kKernelVersion = "2";
+constexpr const char* kKernelVersion = "3";
 /// More than that is no cache of ours.
 constexpr uintmax_t kLargestFile = uintmax_t{16} << 20;
 /// Another way must be faster by this factor than the first one.
@@ -26,8 +26,10 @@ constexpr double kNoise = 1.03;
 /// Candidates that are slower than the best by this factor leave the race.
 constexpr double kHopeless = 1.3;
 constexpr int kRounds = 6;
+/// So many rounds there are at least: another program may disturb any single run.
+constexpr int kLeastRounds = 3;
 /// No further round begins after so many seconds, preparations of the candidates included.
-constexpr double kPatience = 0.1;
+constexpr double kPatience = 0.2;
 
 std::filesystem::path cache_folder() {
   const auto variable = [](const char* name) {
@@ -55,7 +57,7 @@ std::vector<double> measure(const std::vector<TuningCandidate>& candidates) {
   const auto end = Clock::now() + std::chrono::duration<double>(kPatience);
   std::vector<double> first, best(candidates.size(), std::numeric_limits<double>::infinity());
   for (const TuningCandidate& candidate : candidates) first.push_back(candidate.run());
-  for (int round = 0; round < kRounds && (round == 0 || Clock::now() < end); ++round) {
+  for (int round = 0; round < kRounds && (round < kLeastRounds || Clock::now() < end); ++round) {
     const std::vector<double>& seen = round == 0 ? first : best;
     const double leader = *std::min_element(seen.begin(), seen.end());
     for (size_t i = 0; i < candidates.size(); ++i) {

@@ -21,6 +21,8 @@ struct ConvForm {
 std::vector<ConvForm> winograd_forms(const KernelRequest& request);
 /// The product of matrices, cut in several ways.
 std::vector<ConvForm> conv_product_forms(const KernelRequest& request);
+/// Taps that read from copied rows of a plain image of few channels.
+std::vector<ConvForm> conv_rows_forms(const KernelRequest& request);
 
 /// Measures oneDNN's kernel and all forms of the request's node, unless that was done before on this CPU, and gives the
 /// kernel of the fastest if it is one of `offered`; else null, with the reason. Several candidates may ask in turn: the

@@ -105,9 +105,7 @@ class ConvProductKernel : public Kernel {
       product.next_right = right + next * panel_stride;
       product.vectors = shape_.vectors_of(panel);
       product.result = y + at;
-      product.after = after;
-      if (after.bias != nullptr) product.after.bias = after.bias + panel * shape_.panel_floats();
-      if (after.residual != nullptr) product.after.residual = after.residual + at;
+      product.after = after.at(panel * shape_.panel_floats(), at);
       simd::conv_product(product);
     }
   }
@@ -138,9 +136,13 @@ std::vector<ConvForm> conv_product_forms(const KernelRequest& request) {
   std::vector<ConvForm> forms;
   for (int teams = 1; teams <= request.threads && teams <= shape.panels(); ++teams) {
     if (request.threads % teams != 0) continue;
-    const ConvProductBlocking blocking = conv_product_blocking(shape, request.threads, teams);
-    forms.push_back({"gemm " + std::to_string(teams) + " of " + std::to_string(blocking.pixels),
-                     [&request, blocking] { return std::make_unique<ConvProductKernel>(request, blocking); }});
+    for (const bool large : {false, true}) {
+      const ConvProductBlocking blocking = conv_product_blocking(shape, request.threads, teams, large);
+      std::string name = "gemm " + std::to_string(teams) + " of " + std::to_string(blocking.pixels);
+      if (large && name == forms.back().name) continue;
+      forms.push_back(
+          {std::move(name), [&request, blocking] { return std::make_unique<ConvProductKernel>(request, blocking); }});
+    }
   }
   return forms;
 }

@@ -12,21 +12,10 @@ namespace {
 int64_t ceil_div(int64_t a, int64_t b) { return (a + b - 1) / b; }
 
 /// The left side of a block of pixels is read once for each panel and should stay in a second-level cache (1.25 MiB on
-/// Ice Lake, 1 MiB on Zen 4) beside a panel.
+/// Ice Lake, 1 MiB on Zen 4) beside a panel. Larger blocks read the panels less often: for large weights and small
+/// maps.
 constexpr int64_t kLeftBytes = int64_t{600} << 10;
-
-std::string obstacle(const KernelRequest& request) {
-  const Node& node = request.node;
-  if (simd::best_isa() == simd::Isa::kBaseline) return "needs AVX2";
-  if (has_empty_operand(node)) return "an operand has no elements";
-  const ConvGeometry geometry = conv_geometry(node);
-  if (geometry.rank() != 2 || geometry.groups != 1) return "not a convolution of two dimensions with groups 1";
-  for (const Value* value : node.inputs()) {
-    if (value != nullptr && value->dtype() != DType::kF32)
-      return std::string("element type ") + name_of(value->dtype());
-  }
-  return "";
-}
+constexpr int64_t kLargeLeftBytes = int64_t{1200} << 10;
 
 }  // namespace
 
@@ -62,10 +51,11 @@ ConvProductShape conv_product_shape(const Node& node) {
   return shape;
 }
 
-ConvProductBlocking conv_product_blocking(const ConvProductShape& shape, int threads, int panel_teams) {
+ConvProductBlocking conv_product_blocking(const ConvProductShape& shape, int threads, int panel_teams, bool large) {
   const int64_t sharers = threads / panel_teams;
   const int64_t pixel_bytes = shape.left_blocks * shape.lanes * static_cast<int64_t>(sizeof(float));
-  int64_t blocks = ceil_div(shape.pixels, std::max<int64_t>(kLeftBytes / pixel_bytes, 1));
+  const int64_t left_bytes = large ? kLargeLeftBytes : kLeftBytes;
+  int64_t blocks = ceil_div(shape.pixels, std::max<int64_t>(left_bytes / pixel_bytes, 1));
   if (shape.batch % sharers != 0) blocks = ceil_div(blocks, sharers) * sharers;
   return {panel_teams, ceil_div(shape.pixels, std::min(blocks, shape.pixels))};
 }
@@ -91,16 +81,26 @@ int conv_product_teams(const ConvProductShape& shape, int threads) {
   return best;
 }
 
+std::string conv_product_obstacle(const KernelRequest& request) {
+  const Node& node = request.node;
+  if (simd::best_isa() == simd::Isa::kBaseline) return "needs AVX2";
+  if (has_empty_operand(node)) return "an operand has no elements";
+  const ConvGeometry geometry = conv_geometry(node);
+  if (geometry.rank() != 2 || geometry.groups != 1) return "not a convolution of two dimensions with groups 1";
+  for (const Value* value : node.inputs()) {
+    if (value != nullptr && value->dtype() != DType::kF32)
+      return std::string("element type ") + name_of(value->dtype());
+  }
+  // With weights that change, every step would have to arrange them anew.
+  const bool fixed = request.input_is_fixed.size() > 1 && request.input_is_fixed[1];
+  return fixed || request.by_name ? "" : "the weights are not fixed";
+}
+
 bool conv_product_possible(const KernelRequest& request, std::string& declined) {
-  declined = obstacle(request);
+  declined = conv_product_obstacle(request);
   if (!declined.empty() || request.by_name) return declined.empty();
   const ConvGeometry geometry = conv_geometry(request.node);
-  // With weights that change, every step would have to arrange them anew.
-  if (request.input_is_fixed.size() < 2 || !request.input_is_fixed[1]) {
-    declined = "the weights are not fixed";
-  } else if (geometry.x[1] < 32 || geometry.y[1] < 32) {
-    declined = "too few channels";
-  }
+  if (geometry.x[1] < 32 || geometry.y[1] < 32) declined = "too few channels";
   return declined.empty();
 }
 

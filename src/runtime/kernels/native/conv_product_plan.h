@@ -33,10 +33,14 @@ struct ConvProductBlocking {
   int panel_teams = 1;
   int64_t pixels = 1;
 };
-ConvProductBlocking conv_product_blocking(const ConvProductShape& shape, int threads, int panel_teams);
+/// `large`: blocks of pixels that nearly fill a second-level cache.
+ConvProductBlocking conv_product_blocking(const ConvProductShape& shape, int threads, int panel_teams,
+                                          bool large = false);
 /// The number of teams that moves least through the caches while all threads have about the same to do.
 int conv_product_teams(const ConvProductShape& shape, int threads);
 
+/// Why convolutions of fixed weights by panels, here or in rows, cannot compute the node; empty if they can.
+std::string conv_product_obstacle(const KernelRequest& request);
 /// False, with the reason, if the kernel cannot compute the node, or is likely to be slower than the direct method.
 bool conv_product_possible(const KernelRequest& request, std::string& declined);
 

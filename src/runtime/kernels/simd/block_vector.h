@@ -38,13 +38,22 @@ static inline void stream_vector(float* to, const BlockVector& vector) {
 #endif
 }
 
+/// `low` where the value is not a number.
+static inline BlockVector bounded_vector(const BlockVector& value, float low, float high) {
+#if defined(__AVX512F__)
+  // Masked, but for all lanes: GCC 12 warns of the plain forms.
+  return _mm512_maskz_min_ps(0xffff, _mm512_maskz_max_ps(0xffff, value, _mm512_set1_ps(low)), _mm512_set1_ps(high));
+#elif defined(__AVX2__)
+  return _mm256_min_ps(_mm256_max_ps(value, _mm256_set1_ps(low)), _mm256_set1_ps(high));
+#else
+  return _mm_min_ps(_mm_max_ps(value, _mm_set1_ps(low)), _mm_set1_ps(high));
+#endif
+}
+
 /// Stores an output that has its bias already. `residual` is null or where that of `to` lies.
 static inline void finish_vector(const ConvAfter& after, BlockVector value, const float* residual, float* to) {
   if (residual != nullptr) value += load_vector(residual);
-  if (after.bounded) {
-    value = value > after.low ? value : BlockVector{} + after.low;
-    value = value < after.high ? value : BlockVector{} + after.high;
-  }
+  if (after.bounded) value = bounded_vector(value, after.low, after.high);
   after.stream ? stream_vector(to, value) : store_vector(to, value);
 }
 

@@ -1,50 +1,16 @@
 // Copyright The Thalweg Authors. SPDX-License-Identifier: Apache-2.0
 #include "runtime/kernels/simd/conv_product.h"
 
-#include "runtime/kernels/simd/panel_product.h"
+#include "runtime/kernels/simd/panel_store.h"
 
 namespace thalweg::simd::TW_SIMD_NS {
 namespace {
-
-/// Puts the sums, finished, into the blocks of their channels.
-class StorePixels {
- public:
-  explicit StorePixels(const ConvProduct& product) : product_(product) {}
-
-  template <int rows, int vectors>
-  void prepare(int64_t row) const {
-    if (product_.after.residual == nullptr) return;
-    for (int v = 0; v < vectors; ++v) {
-      for (int r = 0; r < rows; ++r) prefetch_to_l1(product_.after.residual + offset(row + r, v));
-    }
-  }
-
-  template <int rows, int vectors>
-  void store(const Sums<rows, vectors>& sums, int64_t row) const {
-    const ConvAfter& after = product_.after;
-#pragma GCC unroll 4
-    for (int v = 0; v < vectors; ++v) {
-      const BlockVector bias = after.bias != nullptr ? load_vector(after.bias + v * kBlockLanes) : BlockVector{};
-#pragma GCC unroll 24
-      for (int r = 0; r < rows; ++r) {
-        const int64_t at = offset(row + r, v);
-        const float* residual = after.residual != nullptr ? after.residual + at : nullptr;
-        finish_vector(after, sums.sum[r][v] + bias, residual, product_.result + at);
-      }
-    }
-  }
-
- private:
-  int64_t offset(int64_t row, int vector) const { return vector * product_.result_stride + row * kBlockLanes; }
-
-  const ConvProduct& product_;
-};
 
 template <int vectors>
 void multiply(const ConvProduct& product) {
   const PanelProduct job{product.left,   product.left_stride, product.right,  product.next_right,
                          product.pixels, product.left_blocks, product.partial};
-  panel_product<vectors>(job, StorePixels(product));
+  panel_product<vectors>(job, StorePixels(product.after, product.result, product.result_stride));
 }
 
 /// One channel block as one tap sees it.
