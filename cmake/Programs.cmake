@@ -5,8 +5,7 @@ if(thalweg_cli_sources)
   add_executable(thalweg-cli ${thalweg_cli_sources})
   set_target_properties(thalweg-cli PROPERTIES OUTPUT_NAME thalweg INSTALL_RPATH "$ORIGIN/../${CMAKE_INSTALL_LIBDIR}")
   target_compile_definitions(thalweg-cli PRIVATE "TW_VERSION=\"${PROJECT_VERSION}\"")
-  target_link_libraries(thalweg-cli PRIVATE thalweg thalweg_arrow thalweg_private CLI11::CLI11
-                                                tomlplusplus::tomlplusplus)
+  target_link_libraries(thalweg-cli PRIVATE thalweg thalweg_arrow thalweg_private CLI11::CLI11)
 endif()
 
 if(THALWEG_BUILD_BENCH)

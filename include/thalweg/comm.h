@@ -225,6 +225,9 @@ class Group {
   virtual uint64_t epoch() const = 0;
   /// By rank.
   virtual std::vector<std::string> names() const = 0;
+  /// The lowest rank of the latest attempt (GroupOptions::attempt): whoever started the attempts may listen to none of
+  /// the earlier ones any more.
+  virtual int speaker() const = 0;
   /// Of this epoch; valid until `next_epoch`.
   virtual Communicator& communicator() = 0;
   /// Members wait to be admitted to the next epoch. Others may learn of it earlier or later: agree before you call

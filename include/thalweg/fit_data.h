@@ -32,6 +32,10 @@ Tensor fit_input(const Tensor& given, const Value& input, const std::vector<std:
 /// InputError with what the loss said if it accepts none, or if something is NaN. For models with one target.
 Tensor fit_target(const Tensor& given, const Graph& graph, const Loss& loss);
 
+/// The types that the loss accepts for the target of one row, of those that labels come in: a whole number, a number, a
+/// list of one of either, or as many of either as the first output has in a row. For models with one target.
+std::vector<TensorType> accepted_targets(const Graph& graph, const Loss& loss);
+
 /// Throws InputError unless all have as many rows as the first; `names` are for the message.
 void require_same_rows(const std::vector<Tensor>& tensors, const std::vector<std::string>& names);
 

@@ -17,4 +17,10 @@ namespace thalweg::onnx {
 void save(const Graph& graph, const std::function<Tensor(const std::string& name)>& weight, const std::string& path,
           const std::map<std::string, std::string>& metadata = {});
 
+/// The graph of an ONNX file in a form that can be trained: the outermost dimension of every input is free, and arrays
+/// of f32 among the initialisers are parameters. Batch norms keep the statistics that they have; dropout does nothing.
+///
+/// Throws one Error that lists every node which is not supported, or whose shapes depend on the content of data.
+std::unique_ptr<Graph> load_for_training(const std::string& path);
+
 }  // namespace thalweg::onnx

@@ -173,6 +173,8 @@ struct TrainOptions {
   std::vector<std::shared_ptr<Callback>> callbacks = {};
   /// Batches fetched ahead.
   int prefetch = 2;
+  /// What becomes of samples that cannot be read while training.
+  data::BadSample bad_samples = data::BadSample::kFail;
   /// How this worker and others train the model together (thalweg/sync.h); null: alone. All must have the same options
   /// and, unless each has rows of its own (SchemeOptions::rows), data. `batch_size` is that of all workers together:
   /// each takes a part of every batch. Losses, samples and speeds are those of the group. The first worker writes

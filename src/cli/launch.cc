@@ -10,8 +10,8 @@
 
 #include "base/status_line.h"
 #include "cli/command.h"
-#include "cli/group_progress.h"
 #include "cli/worker_process.h"
+#include "sync/group_progress.h"
 #include "thalweg/comm.h"
 
 namespace thalweg::cli {
@@ -124,7 +124,7 @@ class Launch : public Command {
   }
 
   void show_progress() {
-    const std::string text = group_progress(rendezvous_->state().members);
+    const std::string text = sync::group_progress(rendezvous_->state().members);
     if (text.empty() || text == progress_) return;
     progress_ = text;
     if (status_.due()) status_.update(text);

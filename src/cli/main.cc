@@ -4,6 +4,7 @@
 
 #include "base/text.h"
 #include "cli/command.h"
+#include "job/settings.h"
 
 namespace thalweg::cli {
 namespace {
@@ -18,6 +19,8 @@ int run(const Command& command, const std::function<int()>& body) {
   try {
     return body();
   } catch (const UsageError& error) {
+    return fail(kWrongUsage, name + ": " + error.what());
+  } catch (const job::SettingsError& error) {
     return fail(kWrongUsage, name + ": " + error.what());
   } catch (const std::bad_alloc&) {
     return fail(kFailed, name + ": not enough memory");

@@ -6,7 +6,6 @@
 #include <cstdio>
 
 #include "cli/command.h"
-#include "cli/job_file.h"
 #include "cli/train_job.h"
 
 namespace thalweg::cli {
@@ -49,14 +48,16 @@ class Train : public Command {
   }
 
   int run() override {
-    JobFile file(path_, overrides_);
+    job::Settings file = job::Settings::from_file(path_, overrides_);
     TrainJob job = read_job(file);
-    if (json() && !shows_progress()) job.options.progress = ShowProgress::kNone;
+    TrainOptions& options = job.training.options;
+    if (json() && !shows_progress()) options.progress = ShowProgress::kNone;
     const std::shared_ptr<comm::Group> group = comm::join_launched();
-    if (group != nullptr) job.options.scheme = sync::make_scheme(job.scheme, group);
+    if (group != nullptr) options.scheme = sync::make_scheme(job.training.scheme, group);
     Model model(std::move(job.graph));
-    Trainer trainer(model, job.loss, optim::make_optimizer(job.optimizer, job.optimizer_options), job.options);
-    const std::string& checkpoints = job.options.checkpoints.directory;
+    Trainer trainer(model, job.training.loss,
+                    optim::make_optimizer(job.training.optimizer, job.training.optimizer_options), options);
+    const std::string& checkpoints = options.checkpoints.directory;
     if (job.resume && !checkpoints.empty() && Trainer::can_resume(checkpoints)) trainer.resume(checkpoints);
     {
       const StopOnSignals stop(trainer);
@@ -71,13 +72,7 @@ class Train : public Command {
  private:
   void report(const Trainer& trainer, const std::string& model_path) const {
     Json epochs = Json::array();
-    for (const EpochRecord& record : trainer.history()) {
-      Json entry = {{"epoch", record.epoch},     {"steps", record.iteration},
-                    {"loss", record.loss},       {"learning_rate", record.learning_rate},
-                    {"seconds", record.seconds}, {"samples_per_second", record.samples_per_second}};
-      for (const auto& [name, value] : record.validation) entry["validation_" + name] = value;
-      epochs.push_back(entry);
-    }
+    for (const EpochRecord& record : trainer.history()) epochs.push_back(job::to_json(record));
     const Json result = {{"steps", trainer.state().progress.iteration},
                          {"stopped", trainer.stop_requested()},
                          {"model", model_path},

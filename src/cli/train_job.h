@@ -4,9 +4,7 @@
 #include <memory>
 #include <string>
 
-#include "cli/job_file.h"
-#include "thalweg/sync.h"
-#include "thalweg/train.h"
+#include "job/training.h"
 
 namespace thalweg::cli {
 
@@ -16,17 +14,13 @@ struct TrainJob {
   /// Null: none.
   std::shared_ptr<data::Dataset> validation;
   std::unique_ptr<Graph> graph;
-  Loss loss;
-  std::string optimizer;
-  std::map<std::string, double> optimizer_options;
-  TrainOptions options;
-  sync::SchemeOptions scheme;
+  job::Training training;
   bool resume = true;
   /// Where the trained model goes; empty: nowhere.
   std::string model_path;
 };
 
-/// Throws UsageError naming the key that is wrong, also if the file has keys that mean nothing.
-TrainJob read_job(JobFile& file);
+/// Throws job::SettingsError naming the key that is wrong, also if the file has keys that mean nothing.
+TrainJob read_job(job::Settings& file);
 
 }  // namespace thalweg::cli

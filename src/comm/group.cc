@@ -1,6 +1,7 @@
 // Copyright The Thalweg Authors. SPDX-License-Identifier: Apache-2.0
 #include <unistd.h>
 
+#include <algorithm>
 #include <cstdlib>
 
 #include "comm/control_channel.h"
@@ -49,6 +50,12 @@ class Member : public Group {
     std::vector<std::string> names;
     for (const MemberInfo& member : epoch_->view.members) names.push_back(member.name);
     return names;
+  }
+  int speaker() const override {
+    const auto& members = epoch_->view.members;
+    const auto latest = std::max_element(
+        members.begin(), members.end(), [](const MemberInfo& a, const MemberInfo& b) { return a.attempt < b.attempt; });
+    return static_cast<int>(latest - members.begin());
   }
   Communicator& communicator() override { return *communicator_; }
   bool newcomers_waiting() const override { return channel_.newcomers_waiting(); }

@@ -112,8 +112,8 @@ void RowStore::Impl::check(const RowChunk& chunk) const {
 }
 
 void RowStore::Impl::check_offsets(const RowField& field, const RowChunk::Column& column, int64_t rows) const {
-  TW_REQUIRE(column.offsets.size() == static_cast<size_t>(rows) + 1, "field '", field.name, "': ", rows,
-             " rows need ", rows + 1, " offsets, got ", column.offsets.size());
+  TW_REQUIRE(column.offsets.size() == static_cast<size_t>(rows) + 1, "field '", field.name, "': ", rows, " rows need ",
+             rows + 1, " offsets, got ", column.offsets.size());
   TW_REQUIRE(column.offsets.front() == 0 && column.offsets.back() == column.bytes.size() &&
                  std::is_sorted(column.offsets.begin(), column.offsets.end()),
              "field '", field.name, "': the offsets do not lie within its ", column.bytes.size(), " bytes");

@@ -113,6 +113,26 @@ Tensor fit_target(const Tensor& given, const Graph& graph, const Loss& loss) {
   raise_input_error("the loss does not take a target of ", given.type(), ": ", first_failure);
 }
 
+std::vector<TensorType> accepted_targets(const Graph& graph, const Loss& loss) {
+  constexpr int64_t kAnyRows = 2;
+  TW_REQUIRE(!graph.outputs().empty(), "a model without outputs cannot be trained");
+  const std::vector<int64_t>& output = graph.outputs()[0]->shape().dims();
+  std::vector<std::vector<int64_t>> shapes = {{}, {1}};
+  if (output.size() > 1) shapes.emplace_back(output.begin() + 1, output.end());
+  if (output.size() > 2) shapes.emplace_back(output.begin() + 2, output.end());
+  std::vector<TensorType> result;
+  for (const std::vector<int64_t>& row : shapes) {
+    std::vector<int64_t> dims = row;
+    dims.insert(dims.begin(), kAnyRows);
+    for (const DType dtype : {DType::kI64, DType::kF32}) {
+      const TensorType type{dtype, Shape(row)};
+      const bool known = type.shape.is_static() && std::find(result.begin(), result.end(), type) == result.end();
+      if (known && failure_with({dtype, Shape(dims)}, graph, loss).empty()) result.push_back(type);
+    }
+  }
+  return result;
+}
+
 void require_same_rows(const std::vector<Tensor>& tensors, const std::vector<std::string>& names) {
   for (size_t i = 0; i < tensors.size(); ++i) {
     const int64_t rows = rows_of(tensors[i], names[i]);

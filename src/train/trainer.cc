@@ -152,7 +152,7 @@ void Trainer::Impl::run(const data::Dataset& train, const data::Dataset* validat
 }
 
 bool Trainer::Impl::run_batches(const data::Dataset& train, const data::Dataset* validation) {
-  data::Loader loader(train, make_sampler(train.size()), {.depth = options.prefetch});
+  data::Loader loader(train, make_sampler(train.size()), {.depth = options.prefetch, .bad = options.bad_samples});
   try {
     while (!advance(loader, validation)) {
       if (options.scheme == nullptr || !options.scheme->change_wanted()) continue;

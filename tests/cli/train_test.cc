@@ -84,7 +84,7 @@ TEST(TrainJobErrors, NameTheKeyAndTheLine) {
   for (const Case& wrong :
        {Case{"[train]\nepochs = \"three\"\n", "job.toml: line 2: train.epochs must be a whole number"},
         Case{"[train]\nepochs = 0\n", "line 2: train.epochs is 0, must be at least 1"},
-        Case{"[train]\n\nloss = \"none\"\n", "line 3: train.loss is 'none', must be one of: cross_entropy"},
+        Case{"[train]\n\nloss = \"none\"\n", "line 3: train.loss: unknown loss 'none'; nearest:"},
         Case{"[train]\nprecision = \"f7\"\n", "line 2: train.precision: "},
         Case{"[scheme]\nname = \"magic\"\n", "line 2: scheme.name is 'magic', must be one of: allreduce"},
         Case{"[train\n", "job.toml: line 1: "}, Case{"[train]\n", "'data.kind' is missing"},

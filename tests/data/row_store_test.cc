@@ -14,8 +14,8 @@
 namespace thalweg::data {
 namespace {
 
-using testing::error_text;
 using ::testing::ElementsAre;
+using testing::error_text;
 using ::testing::HasSubstr;
 
 template <typename T>
@@ -139,12 +139,16 @@ TEST(RowStore, SizesThatDoNotFitAreErrors) {
   const std::vector<float> x(3);
   const std::vector<int64_t> labels(2);
   const std::vector<uint64_t> offsets = {0, 0, 0};
-  EXPECT_THAT(error_text([&] { store.append({2, {{bytes_of(x)}, {bytes_of(labels)}, {{}, offsets}}}); }),
+  EXPECT_THAT(error_text([&] {
+                store.append({2, {{bytes_of(x)}, {bytes_of(labels)}, {{}, offsets}}});
+              }),
               HasSubstr("field 'x': 2 rows of 8 bytes expected, got 12"));
   EXPECT_THAT(error_text([&] { store.append({2, {{bytes_of(x)}}}); }), HasSubstr("3 fields, got 1"));
   const std::vector<float> fits(4);
   const std::vector<uint64_t> outside = {0, 9, 3};
-  EXPECT_THAT(error_text([&] { store.append({2, {{bytes_of(fits)}, {bytes_of(labels)}, {{}, outside}}}); }),
+  EXPECT_THAT(error_text([&] {
+                store.append({2, {{bytes_of(fits)}, {bytes_of(labels)}, {{}, outside}}});
+              }),
               HasSubstr("field 'path': the offsets do not lie"));
 }
 

@@ -96,15 +96,13 @@ TEST_F(OwnRows, AllRowsAreUsedOnceWhereverTheyCame) {
   Trainer trainer(model, squared_error(), optim::adam(), options_);
   trainer.fit(data_);
   const std::vector<NamedTensor> expected = parameters_of(model);
-  for (const std::vector<int64_t>& parts : std::vector<std::vector<int64_t>>{
-           {150}, {75, 75}, {0, 150}, {150, 0, 0}, {1, 140, 9}, {50, 0, 40, 60}}) {
+  for (const std::vector<int64_t>& parts :
+       std::vector<std::vector<int64_t>>{{150}, {75, 75}, {0, 150}, {150, 0, 0}, {1, 140, 9}, {50, 0, 40, 60}}) {
     EXPECT_LT(difference(train_all(parts), expected), 1e-5);
   }
 }
 
-TEST_F(OwnRows, FewerRowsThanWorkers) {
-  EXPECT_NO_THROW(train_all({2, 0, 0}));
-}
+TEST_F(OwnRows, FewerRowsThanWorkers) { EXPECT_NO_THROW(train_all({2, 0, 0})); }
 
 TEST_F(OwnRows, AWorkerThatComesBackFindsTheRowsThatOthersHadSentIt) {
   for (const char* scheme : {"allreduce", "sharded"}) {

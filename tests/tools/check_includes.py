@@ -31,9 +31,10 @@ MAY_USE = {
     "train": _COMPILED + ["nn", "optim", "data", "formats"],
     "comm": ["base", "tensor"],
     "sync": _TRAINING + ["comm"],
+    "job": _TRAINING + ["comm", "sync"],
     "serve": _EVERYTHING,
-    "capi": _EVERYTHING + ["serve"],
-    "cli": _EVERYTHING + ["serve"],
+    "capi": _EVERYTHING + ["job", "serve"],
+    "cli": _EVERYTHING + ["job", "serve"],
 }
 
 # The part a public header belongs to, where that is not the header's own name.
@@ -53,11 +54,13 @@ PUBLIC_HEADER = {
     "npy": "formats",
     "onnx": "formats",
     "safetensors": "formats",
+    "graph_file": "formats",
     "tensorboard": "formats",
     "fit_data": "train",
     "model": "train",
     "rate_finder": "train",
     "c_api": "capi",
+    "c_training": "capi",
     "thalweg": "capi",  # includes all the others
 }
 

@@ -35,7 +35,8 @@ struct RowField {
 struct RowStoreOptions {
   /// Rows beyond that go to a file.
   int64_t memory_bytes = int64_t{4} << 30;
-  /// Where the file is, which has no name and so is gone with the process. Empty: rows beyond memory_bytes are an error.
+  /// Where the file is, which has no name and so is gone with the process. Empty: rows beyond memory_bytes are an
+  /// error.
   std::string directory = "";
 };
 
@@ -52,8 +53,8 @@ struct RowChunk {
   std::vector<Column> columns;
 };
 
-/// Rows that come from elsewhere, from another process or another worker, kept for as many epochs as it takes. Filled by
-/// one thread, then read by any number.
+/// Rows that come from elsewhere, from another process or another worker, kept for as many epochs as it takes. Filled
+/// by one thread, then read by any number.
 class RowStore : public Dataset {
  public:
   explicit RowStore(std::vector<RowField> fields, const RowStoreOptions& options = {});
@@ -68,8 +69,8 @@ class RowStore : public Dataset {
   int64_t memory_bytes() const;
   int64_t disk_bytes() const;
 
-  /// Rows in the form in which they travel to another store with the same fields, about `most_bytes` of them or one row;
-  /// `rows` becomes how many these are.
+  /// Rows in the form in which they travel to another store with the same fields, about `most_bytes` of them or one
+  /// row; `rows` becomes how many these are.
   std::vector<std::byte> pack(int64_t first, int64_t& rows, size_t most_bytes) const;
   /// Appends what another store has packed. Throws Error if it is something else.
   void append_packed(std::span<const std::byte> packed);

@@ -1,11 +1,11 @@
 // Copyright The Thalweg Authors. SPDX-License-Identifier: Apache-2.0
-#include "cli/group_progress.h"
+#include "sync/group_progress.h"
 
 #include <algorithm>
 #include <cstdio>
 #include <nlohmann/json.hpp>
 
-namespace thalweg::cli {
+namespace thalweg::sync {
 namespace {
 
 /// A worker that computes so much longer than the median of the others is named.
@@ -62,4 +62,4 @@ std::string group_progress(const std::vector<comm::Rendezvous::Member>& members)
   return text + straggler(reports);
 }
 
-}  // namespace thalweg::cli
+}  // namespace thalweg::sync

@@ -1,17 +1,24 @@
 // Copyright The Thalweg Authors. SPDX-License-Identifier: Apache-2.0
-#include "cli/job_file.h"
+#include "job/settings.h"
 
 #include <toml++/toml.h>
 
 #include <set>
+#include <sstream>
 
 #include "base/text.h"
-#include "cli/command.h"
 
-namespace thalweg::cli {
+namespace thalweg::job {
 namespace {
 
 using Found = toml::node_view<const toml::node>;
+
+template <typename... Parts>
+[[noreturn]] void refuse(const Parts&... parts) {
+  std::ostringstream text;
+  (text << ... << parts);
+  throw SettingsError(text.str());
+}
 
 /// Text that is no TOML value stands for itself.
 toml::table parse_override(const std::string& value) {
@@ -22,18 +29,19 @@ toml::table parse_override(const std::string& value) {
   }
 }
 
-toml::table parse(const std::string& path) {
+template <typename Parse>
+toml::table parsed(const std::string& name, const Parse& parse) {
   try {
-    return toml::parse_file(path);
+    return parse();
   } catch (const toml::parse_error& error) {
     const auto line = error.source().begin.line;
-    wrong_usage(path, line > 0 ? ": line " + std::to_string(line) : std::string(), ": ", error.description());
+    refuse(name, line > 0 ? ": line " + std::to_string(line) : std::string(), ": ", error.description());
   }
 }
 
 }  // namespace
 
-struct JobFile::Impl {
+struct Settings::Impl {
   std::string path;
   toml::table table;
   std::set<std::string> overridden;
@@ -43,12 +51,12 @@ struct JobFile::Impl {
     const size_t equals = assignment.find('=');
     const size_t dot = assignment.find('.');
     if (equals == std::string::npos || dot == std::string::npos || dot > equals) {
-      wrong_usage("--set ", assignment, ": must be section.key=value");
+      refuse("--set ", assignment, ": must be section.key=value");
     }
     const std::string section = assignment.substr(0, dot), key = assignment.substr(dot + 1, equals - dot - 1);
     toml::table value = parse_override(assignment.substr(equals + 1));
     toml::table* into = table.insert(section, toml::table()).first->second.as_table();
-    if (into == nullptr) wrong_usage("--set ", assignment, ": '", section, "' is no section of ", path);
+    if (into == nullptr) refuse("--set ", assignment, ": '", section, "' is no section of ", path);
     value["value"].visit([&](auto&& node) { into->insert_or_assign(key, node); });
     overridden.insert(section + "." + key);
   }
@@ -71,7 +79,7 @@ struct JobFile::Impl {
     const toml::node* node = find(key);
     if (node == nullptr) return fallback;
     const std::optional<T> got = node->value<T>();
-    if (!got) wrong_usage(place(key), " must be ", kind);
+    if (!got) refuse(place(key), " must be ", kind);
     return *got;
   }
 
@@ -87,40 +95,54 @@ struct JobFile::Impl {
   }
 };
 
-JobFile::JobFile(const std::string& path, const std::vector<std::string>& overrides) : impl_(std::make_unique<Impl>()) {
-  impl_->path = path;
-  impl_->table = parse(path);
-  for (const std::string& assignment : overrides) impl_->replace(assignment);
+Settings Settings::from_file(const std::string& path, const std::vector<std::string>& overrides) {
+  auto impl = std::make_unique<Impl>();
+  impl->path = path;
+  impl->table = parsed(path, [&] { return toml::parse_file(path); });
+  for (const std::string& assignment : overrides) impl->replace(assignment);
+  return Settings(std::move(impl));
 }
-JobFile::~JobFile() = default;
 
-bool JobFile::has(const std::string& key) const { return impl_->table.at_path(key).node() != nullptr; }
+Settings Settings::from_text(const std::string& text, const std::string& name) {
+  auto impl = std::make_unique<Impl>();
+  impl->path = name;
+  impl->table = parsed(name, [&] { return toml::parse(text); });
+  return Settings(std::move(impl));
+}
 
-void JobFile::reject(const std::string& key, const std::string& what) const { wrong_usage(impl_->place(key), what); }
+Settings::Settings(std::unique_ptr<Impl> impl) : impl_(std::move(impl)) {}
+Settings::Settings(Settings&&) noexcept = default;
+Settings::~Settings() = default;
 
-std::string JobFile::text(const std::string& key, const std::string& fallback) {
+bool Settings::has(const std::string& key) const { return impl_->table.at_path(key).node() != nullptr; }
+
+void Settings::reject(const std::string& key, const std::string& what) const { refuse(impl_->place(key), what); }
+
+std::string Settings::text(const std::string& key, const std::string& fallback) {
   return impl_->value<std::string>(key, "text", fallback);
 }
 
-std::string JobFile::text(const std::string& key) {
-  if (!has(key)) wrong_usage(impl_->path, ": '", key, "' is missing");
+std::string Settings::text(const std::string& key) {
+  if (!has(key)) refuse(impl_->path, ": '", key, "' is missing");
   return text(key, "");
 }
 
-int64_t JobFile::whole(const std::string& key, int64_t fallback, int64_t least) {
+int64_t Settings::whole(const std::string& key, int64_t fallback, int64_t least) {
   const auto value = impl_->value<int64_t>(key, "a whole number", fallback);
   if (has(key) && value < least)
     reject(key, " is " + std::to_string(value) + ", must be at least " + std::to_string(least));
   return value;
 }
 
-double JobFile::number(const std::string& key, double fallback) {
+double Settings::number(const std::string& key, double fallback) {
   return impl_->value<double>(key, "a number", fallback);
 }
 
-bool JobFile::flag(const std::string& key, bool fallback) { return impl_->value<bool>(key, "true or false", fallback); }
+bool Settings::flag(const std::string& key, bool fallback) {
+  return impl_->value<bool>(key, "true or false", fallback);
+}
 
-size_t JobFile::choice(const std::string& key, const std::vector<std::string>& names, size_t fallback) {
+size_t Settings::choice(const std::string& key, const std::vector<std::string>& names, size_t fallback) {
   const std::string given = text(key, names[fallback]);
   for (size_t i = 0; i < names.size(); ++i) {
     if (names[i] == given) return i;
@@ -128,7 +150,7 @@ size_t JobFile::choice(const std::string& key, const std::vector<std::string>& n
   reject(key, " is '" + given + "', must be one of: " + join(names, ", "));
 }
 
-std::map<std::string, double> JobFile::other_numbers(const std::string& section) {
+std::map<std::string, double> Settings::other_numbers(const std::string& section) {
   std::map<std::string, double> result;
   impl_->others(section, [&](const std::string& name, const std::string& key, const toml::node& node) {
     if (const auto flag = node.value<bool>(); node.is_boolean()) {
@@ -142,7 +164,7 @@ std::map<std::string, double> JobFile::other_numbers(const std::string& section)
   return result;
 }
 
-Attributes JobFile::other_attributes(const std::string& section) {
+Attributes Settings::other_attributes(const std::string& section) {
   Attributes result;
   impl_->others(section, [&](const std::string& name, const std::string& key, const toml::node& node) {
     if (node.is_boolean()) {
@@ -160,7 +182,7 @@ Attributes JobFile::other_attributes(const std::string& section) {
   return result;
 }
 
-void JobFile::finish() const {
+void Settings::finish() const {
   for (const auto& [section, node] : impl_->table) {
     const std::string name(section.str());
     const toml::table* keys = node.as_table();
@@ -172,4 +194,4 @@ void JobFile::finish() const {
   }
 }
 
-}  // namespace thalweg::cli
+}  // namespace thalweg::job

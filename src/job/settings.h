@@ -6,18 +6,28 @@
 #include <string>
 #include <vector>
 
+#include "thalweg/error.h"
 #include "thalweg/graph.h"
 
-namespace thalweg::cli {
+namespace thalweg::job {
 
-/// The settings of a job: a TOML file of sections and keys, of which the command line may replace some. Keys are named
-/// "section.key". Whatever is wrong is a UsageError that names the key, and the line of the file or the option it
-/// comes from.
-class JobFile {
+/// Something in the settings of a job is wrong. The text names the key, and the line of the file or the option it comes
+/// from.
+class SettingsError : public Error {
+ public:
+  using Error::Error;
+};
+
+/// The settings of a job: sections and keys in TOML, of which the command line may replace some. Keys are named
+/// "section.key". Whatever is wrong is a SettingsError.
+class Settings {
  public:
   /// Each of `overrides` is "section.key=value", the value as in the file; text needs no quotes.
-  JobFile(const std::string& path, const std::vector<std::string>& overrides);
-  ~JobFile();
+  static Settings from_file(const std::string& path, const std::vector<std::string>& overrides);
+  /// `name` stands for the file in messages.
+  static Settings from_text(const std::string& text, const std::string& name);
+  Settings(Settings&&) noexcept;
+  ~Settings();
 
   bool has(const std::string& key) const;
   std::string text(const std::string& key, const std::string& fallback);
@@ -35,12 +45,13 @@ class JobFile {
 
   /// Throws if the file has keys that nobody has asked for: they are most likely misspelt.
   void finish() const;
-  /// Throws UsageError about a key that is there.
+  /// Throws SettingsError about a key that is there.
   [[noreturn]] void reject(const std::string& key, const std::string& what) const;
 
  private:
   struct Impl;
+  explicit Settings(std::unique_ptr<Impl> impl);
   std::unique_ptr<Impl> impl_;
 };
 
-}  // namespace thalweg::cli
+}  // namespace thalweg::job

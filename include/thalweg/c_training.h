@@ -1,0 +1,101 @@
+/* Copyright The Thalweg Authors. SPDX-License-Identifier: Apache-2.0 */
+/* The stable C interface for training: a driver that keeps a place to meet, and workers that hand over rows and train
+ * on them together. The conventions are those of c_api.h. */
+#ifndef THALWEG_C_TRAINING_H_
+#define THALWEG_C_TRAINING_H_
+
+#include "thalweg/c_api.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* ---- The model ---- */
+
+/* Writes the model that is to be trained to `path`, for tw_training_create here or elsewhere. `source` is the path of
+ * an ONNX file, of which the initialisers are trained, of a file that the Python package has written for this, or
+ * "zoo:" and the name of a known model. `settings` is that of tw_training_options, with options of a known model in a
+ * section "model"; may be null. What is wrong in it is an error here already. The text of the result describes the
+ * model as JSON: "inputs" and "outputs", each with "name", "dtype" and "shape", and "targets": the types, "dtype" and
+ * "shape" of one row, that the loss accepts, of those that labels come in. */
+tw_status tw_training_model(const char* source, const char* settings, const char* path, tw_result** result);
+
+/* ---- The place to meet ---- */
+
+typedef struct tw_rendezvous tw_rendezvous;
+
+typedef struct tw_rendezvous_options {
+  const char* address; /* "host:port"; port 0 lets the system choose, no host means every interface; null: loopback */
+  const char* secret;  /* what workers must know; it is never sent */
+  int32_t workers;     /* the group trains when so many have come */
+  double form_seconds; /* how long the group may take to form, at first and after a loss; 0: the default */
+} tw_rendezvous_options;
+
+/* A secret nobody can guess, as the text of the result. */
+tw_status tw_make_secret(tw_result** result);
+tw_status tw_rendezvous_start(const tw_rendezvous_options* options, tw_rendezvous** rendezvous);
+/* With the port that was chosen. */
+const char* tw_rendezvous_address(const tw_rendezvous* rendezvous);
+/* JSON: "epoch", "size", "waiting", "finished", "error" (why the job cannot be done, or ""), "progress" (one line for
+ * people, or ""), "members" (each with "name" and what it says of itself) and "log" (lines since the last call). */
+tw_status tw_rendezvous_state(tw_rendezvous* rendezvous, tw_result** result);
+/* Workers that are still there lose it and fail. Null is allowed. */
+void tw_rendezvous_free(tw_rendezvous* rendezvous);
+
+/* ---- Rows ---- */
+
+typedef struct tw_rows tw_rows;
+
+/* `fields` is a JSON list of what every row has: {"name", "role": "input" | "target" | "name", "kind": "tensor" |
+ * "image" | "text"}, with "dtype" and "shape" (of one row) for tensors, "pipeline" (as in the metadata of models) and
+ * "color": "rgb" | "gray" for images. Rows beyond `memory_bytes` go to a file in `directory`, or are an error if that
+ * is null; 0: the default. */
+tw_status tw_rows_create(const char* fields, uint64_t memory_bytes, const char* directory, tw_rows** rows);
+typedef struct tw_column {
+  const void* bytes; /* of a tensor: row after row. Otherwise the bytes of all rows ... */
+  uint64_t size;
+  const uint64_t* offsets; /* ... of which this says where each begins, with one entry more than rows; else null */
+} tw_column;
+/* Copies rows; `columns` has one for each field. From one thread at a time. */
+tw_status tw_rows_append(tw_rows* rows, int64_t count, const tw_column* columns, size_t num_columns);
+int64_t tw_rows_count(const tw_rows* rows);
+/* No training may be using them any more. Null is allowed. */
+void tw_rows_free(tw_rows* rows);
+
+/* ---- Training ---- */
+
+typedef struct tw_training tw_training;
+
+typedef struct tw_training_options {
+  const char* model;      /* a file that tw_training_model wrote */
+  const char* settings;   /* TOML with the sections train, optimizer, scheme and output, and model, which has been used
+                             by tw_training_model; may be null */
+  const char* rendezvous; /* where the group meets; null: this worker trains alone */
+  const char* secret;
+  const char* name; /* for messages; null: host and process */
+  int32_t seat;     /* which of the workers this is, 0 to workers - 1 */
+  uint32_t attempt; /* of the job at this seat: see TW_SEAT_TAKEN */
+} tw_training_options;
+
+/* Reads model and settings. */
+tw_status tw_training_create(const tw_training_options* options, tw_training** training);
+/* Joins the group and trains to the end. All workers must call it with the same model and settings, each with its own
+ * rows; the rows are spread evenly first. The group waits for a worker that is lost. An error that is this worker's
+ * alone ends the job for all, with its text in the state of the rendezvous. Returns TW_SEAT_TAKEN if a worker of an
+ * earlier attempt has the seat and goes on. */
+tw_status tw_training_run(tw_training* training, tw_rows* rows);
+/* Makes tw_training_run end with an error within some seconds, or after the step under way. From any thread. */
+void tw_training_cancel(tw_training* training);
+/* After a run, as JSON: "steps", "epochs" (a list of records), "workers", "rank", and "speaks", which is true for the
+ * one worker whose model should be taken. */
+tw_status tw_training_report(const tw_training* training, tw_result** result);
+/* The trained model as an ONNX file; `metadata` is a JSON object of properties, or null. */
+tw_status tw_training_save(const tw_training* training, const char* path, const char* metadata);
+/* Null is allowed. */
+void tw_training_free(tw_training* training);
+
+#ifdef __cplusplus
+} /* extern "C" */
+#endif
+
+#endif /* THALWEG_C_TRAINING_H_ */

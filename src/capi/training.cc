@@ -1,0 +1,158 @@
+// Copyright The Thalweg Authors. SPDX-License-Identifier: Apache-2.0
+#include "job/training.h"
+
+#include <atomic>
+#include <memory>
+#include <mutex>
+#include <nlohmann/json.hpp>
+#include <optional>
+
+#include "capi/guard.h"
+#include "capi/result.h"
+#include "capi/rows.h"
+#include "thalweg/c_training.h"
+#include "thalweg/graph_file.h"
+
+using json = nlohmann::ordered_json;
+using thalweg::capi::guarded;
+namespace comm = thalweg::comm;
+namespace job = thalweg::job;
+
+namespace {
+
+job::Training training_from(const char* settings) {
+  job::Settings file = job::Settings::from_text(settings != nullptr ? settings : "", "settings");
+  job::Training training = job::read_training(file);
+  file.other_attributes("model");
+  file.finish();
+  training.options.progress = thalweg::ShowProgress::kNone;
+  return training;
+}
+
+std::optional<comm::GroupOptions> group_from(const tw_training_options& given) {
+  if (given.rendezvous == nullptr) return std::nullopt;
+  TW_REQUIRE(given.secret != nullptr, "the secret is a null pointer");
+  TW_REQUIRE(given.seat >= 0, "a worker cannot have seat ", given.seat);
+  comm::GroupOptions options;
+  options.rendezvous = given.rendezvous;
+  options.secret = given.secret;
+  if (given.name != nullptr) options.name = given.name;
+  options.seat = given.seat;
+  options.attempt = given.attempt;
+  return options;
+}
+
+}  // namespace
+
+struct tw_training {
+  explicit tw_training(const tw_training_options& options)
+      : training(training_from(options.settings)),
+        membership(group_from(options)),
+        model(thalweg::load_graph(options.model)) {}
+
+  void run(tw_rows& rows);
+  void fit(tw_rows& rows);
+  json report() const;
+
+  job::Training training;
+  std::optional<comm::GroupOptions> membership;
+  thalweg::Model model;
+  std::shared_ptr<comm::Group> group;
+  std::shared_ptr<std::atomic<bool>> cancelled = std::make_shared<std::atomic<bool>>(false);
+  /// Guards the trainer's coming and going against tw_training_cancel.
+  std::mutex mutex;
+  std::unique_ptr<thalweg::Trainer> trainer;
+};
+
+void tw_training::run(tw_rows& rows) {
+  if (membership) {
+    membership->cancelled = cancelled;
+    group = comm::Group::join(*membership);
+    training.scheme.rows = rows.store;
+    training.options.scheme = thalweg::sync::make_scheme(training.scheme, group);
+  }
+  try {
+    fit(rows);
+  } catch (const std::exception& error) {
+    if (group != nullptr && !cancelled->load()) group->fail(error.what());
+    throw;
+  }
+  TW_REQUIRE(!cancelled->load(), "the training was cancelled");
+}
+
+void tw_training::fit(tw_rows& rows) {
+  {
+    const std::lock_guard<std::mutex> lock(mutex);
+    trainer = std::make_unique<thalweg::Trainer>(
+        model, training.loss, thalweg::optim::make_optimizer(training.optimizer, training.optimizer_options),
+        training.options);
+    trainer->request_stop(cancelled->load());
+  }
+  const std::string& checkpoints = training.options.checkpoints.directory;
+  if (!checkpoints.empty() && thalweg::Trainer::can_resume(checkpoints)) trainer->resume(checkpoints);
+  trainer->fit(*rows.store);
+}
+
+json tw_training::report() const {
+  TW_REQUIRE(trainer != nullptr, "there is nothing to report before a run");
+  json epochs = json::array();
+  for (const thalweg::EpochRecord& record : trainer->history()) epochs.push_back(job::to_json(record));
+  return {{"steps", trainer->state().progress.iteration},
+          {"epochs", epochs},
+          {"workers", group != nullptr ? group->size() : 1},
+          {"rank", group != nullptr ? group->rank() : 0},
+          {"speaks", group == nullptr || group->speaker() == group->rank()}};
+}
+
+tw_status tw_training_create(const tw_training_options* options, tw_training** training) {
+  return guarded([&] {
+    TW_REQUIRE(options != nullptr && options->model != nullptr && training != nullptr,
+               "the options, the model or the training is a null pointer");
+    *training = new tw_training(*options);
+  });
+}
+
+tw_status tw_training_run(tw_training* training, tw_rows* rows) {
+  bool seat_taken = false;
+  const tw_status status = guarded([&] {
+    TW_REQUIRE(training != nullptr && rows != nullptr, "the training or the rows are a null pointer");
+    TW_REQUIRE(training->trainer == nullptr, "this training has been run before");
+    try {
+      training->run(*rows);
+    } catch (const comm::SeatTaken&) {
+      seat_taken = true;
+      throw;
+    }
+  });
+  return seat_taken ? TW_SEAT_TAKEN : status;
+}
+
+void tw_training_cancel(tw_training* training) {
+  training->cancelled->store(true);
+  const std::lock_guard<std::mutex> lock(training->mutex);
+  if (training->trainer != nullptr) training->trainer->request_stop();
+}
+
+tw_status tw_training_report(const tw_training* training, tw_result** result) {
+  return guarded([&] {
+    TW_REQUIRE(training != nullptr && result != nullptr, "the training or the result is a null pointer");
+    *result = new tw_result{{}, training->report().dump()};
+  });
+}
+
+tw_status tw_training_save(const tw_training* training, const char* path, const char* metadata) {
+  return guarded([&] {
+    TW_REQUIRE(training != nullptr && path != nullptr, "the training or the path is a null pointer");
+    std::map<std::string, std::string> properties;
+    if (metadata != nullptr) {
+      try {
+        properties = json::parse(metadata).get<std::map<std::string, std::string>>();
+      } catch (const json::exception& error) {
+        thalweg::raise("the metadata are no JSON object of texts: ", error.what());
+      }
+    }
+    training->model.save(path, properties);
+  });
+}
+
+void tw_training_free(tw_training* training) { delete training; }

@@ -1,0 +1,84 @@
+// Copyright The Thalweg Authors. SPDX-License-Identifier: Apache-2.0
+#include "job/training.h"
+
+#include <cstdlib>
+#include <nlohmann/json.hpp>
+
+#include "thalweg/losses.h"
+#include "thalweg/passes.h"
+
+namespace thalweg::job {
+
+std::string expand_home(const std::string& path) {
+  const char* home = std::getenv("HOME");
+  return path.rfind("~/", 0) == 0 && home != nullptr ? home + path.substr(1) : path;
+}
+
+namespace {
+
+Loss read_loss(Settings& file) {
+  const std::string name = file.text("train.loss", "cross_entropy");
+  return about(file, "train.loss", [&] { return Loss(losses::by_name(name)); });
+}
+
+TrainOptions read_options(Settings& file) {
+  TrainOptions options;
+  options.epochs = file.whole("train.epochs", 1, 1);
+  options.batch_size = file.whole("train.batch_size", 32, 1);
+  options.seed = static_cast<uint64_t>(file.whole("train.seed", 0, 0));
+  options.shuffle = file.flag("train.shuffle", true);
+  options.threads = static_cast<int>(file.whole("train.threads", 0, 0));
+  options.learning_rate = file.number("train.learning_rate", 0);
+  options.accumulate = static_cast<int>(file.whole("train.accumulate", options.accumulate, 1));
+  options.clip_norm = file.number("train.clip_norm", 0);
+  options.clip_value = file.number("train.clip_value", 0);
+  options.prefetch = static_cast<int>(file.whole("train.prefetch", options.prefetch, 1));
+  options.bad_samples = static_cast<data::BadSample>(file.choice("train.bad_samples", {"fail", "skip"}, 0));
+  options.last_batch = static_cast<data::LastBatch>(file.choice("train.last_batch", {"keep", "drop"}, 0));
+  options.math = static_cast<Math>(file.choice("train.math", {"fast", "strict"}, 0));
+  options.non_finite = static_cast<NonFinite>(file.choice("train.non_finite", {"error", "skip"}, 0));
+  const std::string precision = file.text("train.precision", "f32");
+  options.precision = about(file, "train.precision", [&] { return precision_from_name(precision); });
+  const std::string metric = file.text("train.metric", "accuracy");
+  if (!metric.empty()) {
+    options.metrics = {about(file, "train.metric", [&] { return metrics::make_metric(metric); })};
+  }
+  options.checkpoints.directory = expand_home(file.text("output.checkpoints", ""));
+  options.checkpoints.keep = static_cast<int>(file.whole("output.keep", 3, 1));
+  options.tensorboard = expand_home(file.text("output.tensorboard", ""));
+  return options;
+}
+
+sync::SchemeOptions read_scheme(Settings& file) {
+  sync::SchemeOptions options;
+  std::vector<std::string> names;
+  for (const sync::Preset& preset : sync::presets()) names.push_back(preset.name);
+  options.name = names[file.choice("scheme.name", names, 0)];
+  options.bucket_bytes =
+      static_cast<size_t>(file.whole("scheme.bucket_bytes", static_cast<int64_t>(options.bucket_bytes), 1));
+  options.compression = static_cast<sync::Compression>(file.choice("scheme.compression", {"none", "bf16", "f16"}, 0));
+  options.copies = static_cast<int>(file.whole("scheme.copies", options.copies, 0));
+  options.staleness = static_cast<int>(file.whole("scheme.staleness", options.staleness, sync::kUnbounded));
+  options.period = static_cast<int>(file.whole("scheme.period", options.period, 1));
+  return options;
+}
+
+}  // namespace
+
+nlohmann::ordered_json to_json(const EpochRecord& record) {
+  nlohmann::ordered_json entry = {{"epoch", record.epoch},     {"steps", record.iteration},
+                                  {"loss", record.loss},       {"learning_rate", record.learning_rate},
+                                  {"seconds", record.seconds}, {"samples_per_second", record.samples_per_second}};
+  for (const auto& [name, value] : record.validation) entry["validation_" + name] = value;
+  return entry;
+}
+
+Training read_training(Settings& settings) {
+  Training training{read_loss(settings), settings.text("optimizer.name", "sgd"), settings.other_numbers("optimizer"),
+                    read_options(settings), read_scheme(settings)};
+  about(settings, "optimizer.name",
+        [&] { return optim::make_optimizer(training.optimizer, training.optimizer_options); });
+  return training;
+}
+
+}  // namespace thalweg::job

@@ -1,0 +1,44 @@
+// Copyright The Thalweg Authors. SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <map>
+#include <nlohmann/json_fwd.hpp>
+#include <string>
+
+#include "job/settings.h"
+#include "thalweg/sync.h"
+#include "thalweg/train.h"
+
+namespace thalweg::job {
+
+/// How a job wants its model trained: the sections train, optimizer and scheme, and what output says of checkpoints.
+struct Training {
+  Loss loss;
+  std::string optimizer;
+  std::map<std::string, double> optimizer_options;
+  TrainOptions options;
+  sync::SchemeOptions scheme;
+};
+
+/// Throws SettingsError naming the key that is wrong.
+Training read_training(Settings& settings);
+
+/// As `thalweg train --json` prints it.
+nlohmann::ordered_json to_json(const EpochRecord& record);
+
+/// A leading ~ stands for the home directory, as in a shell.
+std::string expand_home(const std::string& path);
+
+/// What somebody says about the value of a key, with the place of the key in front.
+template <typename Make>
+auto about(const Settings& settings, const std::string& key, const Make& make) {
+  try {
+    return make();
+  } catch (const SettingsError&) {
+    throw;
+  } catch (const Error& error) {
+    settings.reject(key, std::string(": ") + error.what());
+  }
+}
+
+}  // namespace thalweg::job

@@ -1,0 +1,214 @@
+// Copyright The Thalweg Authors. SPDX-License-Identifier: Apache-2.0
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <future>
+#include <nlohmann/json.hpp>
+#include <random>
+#include <thread>
+
+#include "thalweg/c_training.h"
+
+namespace {
+
+using nlohmann::json;
+using ::testing::HasSubstr;
+
+constexpr int kWorkers = 2;
+constexpr const char* kFields =
+    R"([{"name": "x", "role": "input", "kind": "tensor", "dtype": "f32", "shape": [1, 28, 28]},
+        {"name": "y", "role": "target", "kind": "tensor", "dtype": "i64", "shape": []}])";
+
+std::string text_of(tw_result* result) {
+  std::string text = tw_result_text(result);
+  tw_result_free(result);
+  return text;
+}
+
+std::string temporary(const std::string& name) { return ::testing::TempDir() + "/c_training_" + name; }
+
+/// Pictures that are bright on the left or on the right, labelled by the side.
+tw_rows* make_rows(int count, unsigned seed) {
+  tw_rows* rows = nullptr;
+  EXPECT_EQ(tw_rows_create(kFields, 0, nullptr, &rows), TW_OK) << tw_last_error();
+  std::mt19937 random(seed);
+  std::uniform_real_distribution<float> noise(-0.5F, 0.5F);
+  std::vector<float> x(static_cast<size_t>(count) * 784);
+  std::vector<int64_t> y(static_cast<size_t>(count));
+  for (size_t i = 0; i < y.size(); ++i) {
+    y[i] = static_cast<int64_t>(random() % 2);
+    for (size_t k = 0; k < 784; ++k) x[i * 784 + k] = noise(random) + ((k % 28 < 14) == (y[i] == 0) ? 1.0F : 0.0F);
+  }
+  const tw_column columns[] = {{x.data(), x.size() * sizeof(float), nullptr},
+                               {y.data(), y.size() * sizeof(int64_t), nullptr}};
+  EXPECT_EQ(tw_rows_append(rows, count, columns, 2), TW_OK) << tw_last_error();
+  return rows;
+}
+
+class Training : public ::testing::Test {
+ protected:
+  void SetUp() override {
+    tw_result* result = nullptr;
+    ASSERT_EQ(tw_training_model("zoo:lenet", "[model]\nclasses = 2\n", model_.c_str(), &result), TW_OK)
+        << tw_last_error();
+    const json description = json::parse(text_of(result));
+    EXPECT_EQ(description["inputs"][0]["shape"], json({-1, 1, 28, 28}));
+    EXPECT_EQ(description["targets"][0], json({{"dtype", "i64"}, {"shape", json::array()}}));
+    ASSERT_EQ(tw_make_secret(&result), TW_OK);
+    secret_ = text_of(result);
+  }
+  tw_rendezvous* start(int workers) const {
+    tw_rendezvous* rendezvous = nullptr;
+    tw_rendezvous_options options = {};
+    options.secret = secret_.c_str();
+    options.workers = workers;
+    EXPECT_EQ(tw_rendezvous_start(&options, &rendezvous), TW_OK) << tw_last_error();
+    return rendezvous;
+  }
+  tw_training* create(const tw_rendezvous* rendezvous, int seat, uint32_t attempt = 0) const {
+    tw_training_options options = {};
+    options.model = model_.c_str();
+    options.settings = settings_.c_str();
+    options.rendezvous = rendezvous != nullptr ? tw_rendezvous_address(rendezvous) : nullptr;
+    options.secret = secret_.c_str();
+    options.seat = seat;
+    options.attempt = attempt;
+    tw_training* training = nullptr;
+    EXPECT_EQ(tw_training_create(&options, &training), TW_OK) << tw_last_error();
+    return training;
+  }
+
+  const std::string model_ = temporary("model");
+  std::string secret_;
+  std::string settings_ = "[train]\nepochs = 3\nbatch_size = 20\nthreads = 1\n[optimizer]\nname = \"adam\"\n";
+};
+
+TEST_F(Training, AloneFromRowsToAnOnnxFile) {
+  tw_training* training = create(nullptr, 0);
+  tw_rows* rows = make_rows(100, 1);
+  ASSERT_EQ(tw_training_run(training, rows), TW_OK) << tw_last_error();
+  tw_result* result = nullptr;
+  ASSERT_EQ(tw_training_report(training, &result), TW_OK);
+  const json report = json::parse(text_of(result));
+  EXPECT_EQ(report["steps"], 15);
+  EXPECT_TRUE(report["speaks"]);
+  EXPECT_LT(report["epochs"][2]["loss"], report["epochs"][0]["loss"]);
+  const std::string path = temporary("alone.onnx");
+  ASSERT_EQ(tw_training_save(training, path.c_str(), R"({"who": "me"})"), TW_OK) << tw_last_error();
+  tw_training_free(training);
+  tw_rows_free(rows);
+  tw_model* model = nullptr;
+  ASSERT_EQ(tw_model_load(path.c_str(), nullptr, &model), TW_OK) << tw_last_error();
+  EXPECT_STREQ(tw_model_metadata(model, "who"), "me");
+  tw_model_free(model);
+  // What was saved can be trained again.
+  EXPECT_EQ(tw_training_model(path.c_str(), nullptr, temporary("again").c_str(), &result), TW_OK) << tw_last_error();
+  tw_result_free(result);
+}
+
+TEST_F(Training, WorkersWithRowsOfTheirOwnEndAlike) {
+  tw_rendezvous* rendezvous = start(kWorkers);
+  std::vector<std::future<std::vector<float>>> pending;
+  for (int seat = 0; seat < kWorkers; ++seat) {
+    pending.push_back(std::async(std::launch::async, [&, seat] {
+      tw_training* training = create(rendezvous, seat);
+      tw_rows* rows = make_rows(seat == 0 ? 90 : 10, static_cast<unsigned>(seat));
+      EXPECT_EQ(tw_training_run(training, rows), TW_OK) << tw_last_error();
+      tw_result* result = nullptr;
+      EXPECT_EQ(tw_training_report(training, &result), TW_OK);
+      const json report = json::parse(text_of(result));
+      EXPECT_EQ(report["steps"], 15);
+      EXPECT_EQ(report["rank"], seat);
+      EXPECT_EQ(report["speaks"], seat == 0);
+      const std::string path = temporary("worker" + std::to_string(seat) + ".onnx");
+      EXPECT_EQ(tw_training_save(training, path.c_str(), nullptr), TW_OK) << tw_last_error();
+      tw_training_free(training);
+      tw_rows_free(rows);
+      tw_model* model = nullptr;
+      EXPECT_EQ(tw_model_load(path.c_str(), nullptr, &model), TW_OK) << tw_last_error();
+      std::vector<float> input(784, 0.5F);
+      const int64_t dims[] = {1, 1, 28, 28};
+      const tw_tensor tensor = {TW_F32, 4, dims, input.data()};
+      EXPECT_EQ(tw_model_run(model, &tensor, 1, &result), TW_OK) << tw_last_error();
+      tw_tensor output = {};
+      EXPECT_EQ(tw_result_tensor(result, 0, &output), TW_OK);
+      const auto* values = static_cast<const float*>(output.data);
+      std::vector<float> answer(values, values + 2);
+      tw_result_free(result);
+      tw_model_free(model);
+      return answer;
+    }));
+  }
+  const std::vector<float> first = pending[0].get();
+  EXPECT_EQ(first, pending[1].get());
+  tw_result* result = nullptr;
+  ASSERT_EQ(tw_rendezvous_state(rendezvous, &result), TW_OK);
+  const json state = json::parse(text_of(result));
+  EXPECT_TRUE(state["finished"]);
+  EXPECT_EQ(state["error"], "");
+  EXPECT_FALSE(state["log"].empty());
+  tw_rendezvous_free(rendezvous);
+}
+
+TEST_F(Training, AnErrorOfOneWorkerIsEverybodys) {
+  settings_ += "[scheme]\nname = \"sharded\"\n";
+  tw_rendezvous* rendezvous = start(kWorkers);
+  std::vector<std::future<std::string>> pending;
+  for (int seat = 0; seat < kWorkers; ++seat) {
+    pending.push_back(std::async(std::launch::async, [&, seat] {
+      tw_training* training = create(rendezvous, seat);
+      tw_rows* rows = make_rows(50, 1);
+      if (seat == 1) {  // a label that is no class
+        std::vector<float> x(784, 0.0F);
+        const int64_t y = 7;
+        const tw_column columns[] = {{x.data(), x.size() * sizeof(float), nullptr}, {&y, sizeof y, nullptr}};
+        EXPECT_EQ(tw_rows_append(rows, 1, columns, 2), TW_OK);
+      }
+      EXPECT_EQ(tw_training_run(training, rows), TW_ERROR);
+      std::string error = tw_last_error();
+      tw_training_free(training);
+      tw_rows_free(rows);
+      return error;
+    }));
+  }
+  for (auto& error : pending) EXPECT_THAT(error.get(), HasSubstr("7"));
+  tw_result* result = nullptr;
+  ASSERT_EQ(tw_rendezvous_state(rendezvous, &result), TW_OK);
+  EXPECT_THAT(json::parse(text_of(result))["error"].get<std::string>(), HasSubstr("7"));
+  tw_rendezvous_free(rendezvous);
+}
+
+TEST_F(Training, CancelEndsAWorkerThatWaitsForOthers) {
+  tw_rendezvous* rendezvous = start(kWorkers);
+  tw_training* training = create(rendezvous, 0);
+  tw_rows* rows = make_rows(50, 1);
+  auto running = std::async(std::launch::async, [&] { return tw_training_run(training, rows); });
+  std::this_thread::sleep_for(std::chrono::milliseconds(200));
+  tw_training_cancel(training);
+  ASSERT_EQ(running.wait_for(std::chrono::seconds(4)), std::future_status::ready);
+  EXPECT_EQ(running.get(), TW_ERROR);
+  tw_training_free(training);
+  tw_rows_free(rows);
+  tw_rendezvous_free(rendezvous);
+}
+
+TEST_F(Training, WhatIsWrongIsNamed) {
+  settings_ = "[train]\nepocs = 3\n";
+  tw_training_options options = {};
+  options.model = model_.c_str();
+  options.settings = settings_.c_str();
+  tw_training* training = nullptr;
+  EXPECT_EQ(tw_training_create(&options, &training), TW_ERROR);
+  EXPECT_THAT(tw_last_error(), HasSubstr("train.epocs"));
+  tw_rows* rows = nullptr;
+  EXPECT_EQ(tw_rows_create(R"([{"name": "x", "role": "inputs", "kind": "tensor"}])", 0, nullptr, &rows), TW_ERROR);
+  EXPECT_THAT(tw_last_error(), HasSubstr("must be one of: input, target, name"));
+  EXPECT_EQ(tw_rows_create("{", 0, nullptr, &rows), TW_ERROR);
+  tw_result* result = nullptr;
+  EXPECT_EQ(tw_training_model("zoo:lenett", nullptr, temporary("none").c_str(), &result), TW_ERROR);
+  EXPECT_THAT(tw_last_error(), HasSubstr("lenet"));
+  EXPECT_EQ(tw_training_model("/nowhere.onnx", nullptr, temporary("none").c_str(), &result), TW_ERROR);
+}
+
+}  // namespace
