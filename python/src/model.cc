@@ -5,6 +5,7 @@
 #include "calls.h"
 #include "engine_calls.h"
 #include "model_building.h"
+#include "thalweg/graph_file.h"
 
 namespace thalweg::python {
 namespace {
@@ -95,6 +96,13 @@ Model.load reads any ONNX model for inference.)");
       .def("summary", &Model::summary, "A table of all weights: name, shape, count, whether it is trained.")
       .def("save", &Model::save, "path"_a, "metadata"_a = std::map<std::string, std::string>(), release,
            "What the model computes at inference, as an ONNX file.")
+      .def(
+          "save_for_training",
+          [](const Model& model, const std::string& path) {
+            save_graph(model.graph(), path, [&](const std::string& name) { return model.weight(name); });
+          },
+          "path"_a, release,
+          "The model in training form with its weights, for another process of the same version: workers on a cluster.")
       .def("explain", &Model::explain, "inputs"_a, release,
            "Which kernels run for these inputs, how long each takes, and why better ones declined.")
       .def_prop_ro("graph", &Model::graph, nb::rv_policy::reference_internal);

@@ -61,6 +61,7 @@ PUBLIC_HEADER = {
     "rate_finder": "train",
     "c_api": "capi",
     "c_training": "capi",
+    "c_scores": "capi",
     "thalweg": "capi",  # includes all the others
 }
 

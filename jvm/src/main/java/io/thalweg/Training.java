@@ -1,0 +1,55 @@
+// Copyright The Thalweg Authors. SPDX-License-Identifier: Apache-2.0
+package io.thalweg;
+
+import io.thalweg.jni.NativeTraining;
+import java.nio.file.Path;
+
+/** One worker's part in training a model. Used by one thread, but for {@link #cancel}. */
+public final class Training implements AutoCloseable {
+  private long handle;
+
+  /**
+   * @param model a file that {@link #describeModel} wrote
+   * @param settings TOML, as tw_training_options describes it
+   * @param seat which of the workers this is
+   * @param attempt of several at the same work
+   */
+  public Training(
+      Path model, String settings, String rendezvous, String secret, String name, int seat, int attempt) {
+    handle = NativeTraining.create(model.toString(), settings, rendezvous, secret, name, seat, attempt);
+  }
+
+  /** Writes the model that {@code source} names to {@code file}, for workers, and describes it as JSON. */
+  public static String describeModel(String source, String settings, Path file) {
+    return NativeTraining.model(source, settings, file.toString());
+  }
+
+  /** Trains to the end; false if a worker of an earlier attempt does so already. */
+  public boolean run(Rows rows) {
+    return NativeTraining.run(handle, rows.open());
+  }
+
+  /** Makes {@link #run} fail soon. From any thread. */
+  public synchronized void cancel() {
+    if (handle != 0) {
+      NativeTraining.cancel(handle);
+    }
+  }
+
+  /** After a run: JSON, as tw_training_report describes it. */
+  public String report() {
+    return NativeTraining.report(handle);
+  }
+
+  /** The trained model as an ONNX file; {@code metadata} is a JSON object of texts. */
+  public void save(Path file, String metadata) {
+    NativeTraining.save(handle, file.toString(), metadata);
+  }
+
+  @Override
+  public synchronized void close() {
+    long old = handle;
+    handle = 0;
+    NativeTraining.free(old);
+  }
+}
