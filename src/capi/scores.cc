@@ -1,6 +1,4 @@
 // Copyright The Thalweg Authors. SPDX-License-Identifier: Apache-2.0
-#include "thalweg/c_scores.h"
-
 #include <cmath>
 #include <memory>
 #include <nlohmann/json.hpp>
@@ -9,6 +7,7 @@
 
 #include "capi/guard.h"
 #include "capi/result.h"
+#include "thalweg/c_scores.h"
 #include "thalweg/losses.h"
 #include "thalweg/metrics.h"
 #include "thalweg/model.h"
@@ -82,7 +81,8 @@ tw_status tw_scores_create(const char* metrics, const char* loss, tw_scores** sc
     TW_REQUIRE(metrics != nullptr && scores != nullptr, "the metrics or the scores are a null pointer");
     auto made = std::make_unique<tw_scores>();
     std::istringstream names(metrics);
-    for (std::string name; std::getline(names, name, ',');) made->metrics.push_back(thalweg::metrics::make_metric(name));
+    for (std::string name; std::getline(names, name, ',');)
+      made->metrics.push_back(thalweg::metrics::make_metric(name));
     if (loss != nullptr) made->loss.emplace(loss);
     *scores = made.release();
   });

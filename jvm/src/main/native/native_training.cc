@@ -26,8 +26,8 @@ jstring text_and_free(JNIEnv* env, tw_result* result) {
   return text;
 }
 
-/// Columns over the memory of direct buffers, of which `sizes` says how much counts. Empty, with an exception pending, if
-/// a buffer is too small.
+/// Columns over the memory of direct buffers, of which `sizes` says how much counts. Empty, with an exception pending,
+/// if a buffer is too small.
 std::vector<tw_column> columns_from(JNIEnv* env, jlong rows, jobjectArray buffers, jlongArray sizes,
                                     jobjectArray offsets) {
   const jsize count = env->GetArrayLength(buffers);
@@ -38,9 +38,9 @@ std::vector<tw_column> columns_from(JNIEnv* env, jlong rows, jobjectArray buffer
     jobject buffer = env->GetObjectArrayElement(buffers, i);
     jobject starts = env->GetObjectArrayElement(offsets, i);
     const jlong size = bytes[static_cast<size_t>(i)];
-    const bool fits = buffer != nullptr && size >= 0 && size <= env->GetDirectBufferCapacity(buffer) &&
-                      (starts == nullptr ||
-                       env->GetDirectBufferCapacity(starts) / static_cast<jlong>(sizeof(uint64_t)) > rows);
+    const bool fits =
+        buffer != nullptr && size >= 0 && size <= env->GetDirectBufferCapacity(buffer) &&
+        (starts == nullptr || env->GetDirectBufferCapacity(starts) / static_cast<jlong>(sizeof(uint64_t)) > rows);
     if (!fits) {
       throw_error(env, "a column of rows is no direct buffer, or is too small");
       return {};
@@ -133,8 +133,13 @@ JNIEXPORT jlong JNICALL Java_io_thalweg_jni_NativeTraining_create(JNIEnv* env, j
                                                                   jint seat, jint attempt) {
   return guarded<jlong>(env, 0, [&]() -> jlong {
     const OptionalText texts[] = {{env, model}, {env, settings}, {env, rendezvous}, {env, secret}, {env, name}};
-    const tw_training_options options = {texts[0].get(), texts[1].get(), texts[2].get(), texts[3].get(),
-                                         texts[4].get(), seat,           static_cast<uint32_t>(attempt)};
+    const tw_training_options options = {texts[0].get(),
+                                         texts[1].get(),
+                                         texts[2].get(),
+                                         texts[3].get(),
+                                         texts[4].get(),
+                                         seat,
+                                         static_cast<uint32_t>(attempt)};
     tw_training* training = nullptr;
     return succeeded(env, tw_training_create(&options, &training)) ? handle_of(training) : 0;
   });
