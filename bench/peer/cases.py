@@ -58,6 +58,8 @@ CASES = {
         "resnet50", {"classes": 1000}, image(16, 1000), 0.001, 1.12, bf16=True, tolerance=3e-3),
     "train_vgg16_b8_f32": case("vgg16", {"classes": 3, "dropout": 0.0}, image(8, 3), 0.00001, 2.2),
     "train_resnet18_b16_f32": case("resnet18", {"classes": 1000}, image(16, 1000), 0.001, 1.8),
+    "train_from_torch_resnet18_b16_f32":
+        case("resnet18", {"classes": 1000}, image(16, 1000), 0.001, 1.8) | {"ours": "from_torch_worker.py"},
     "train_inception_v1_b16_f32": case(
         "inception_v1", {"classes": 1000, "dropout": 0.0}, image(16, 1000), 0.0001, 1.5),
     "train_alexnet_b32_f32": case("alexnet", {"classes": 3, "dropout": 0.0}, image(32, 3), 0.0001, 1.1, tolerance=1e-3),
