@@ -35,6 +35,24 @@ void def_conv_transpose(nb::module_& m, const char* name) {
       "dilation"_a = usual.dilation);
 }
 
+void def_separable_conv(nb::module_& m) {
+  const nn::ConvOptions usual;
+  def_layer(
+      m, "SeparableConv2d",
+      [](int64_t in_channels, int64_t out_channels, Size kernel_size, Size stride, Size padding, Size dilation,
+         bool bias, std::optional<int64_t> multiplier) {
+        nn::ConvOptions options;
+        options.stride = stride;
+        options.padding = padding;
+        options.dilation = dilation;
+        options.bias = bias;
+        return multiplier ? nn::SeparableConv2d(in_channels, out_channels, kernel_size, options, *multiplier)
+                          : nn::SeparableConv2d(in_channels, out_channels, kernel_size, options);
+      },
+      "in_channels"_a, "out_channels"_a, "kernel_size"_a, "stride"_a = usual.stride, "padding"_a = usual.padding,
+      "dilation"_a = usual.dilation, "bias"_a = usual.bias, "multiplier"_a = nb::none());
+}
+
 template <typename Layer>
 void def_max_pool(nb::module_& m, const char* name) {
   const nn::MaxPoolOptions usual;
@@ -106,6 +124,7 @@ void bind_convolutions(nb::module_& m) {
   def_conv_transpose<nn::ConvTranspose1d>(m, "ConvTranspose1d");
   def_conv_transpose<nn::ConvTranspose2d>(m, "ConvTranspose2d");
   def_conv_transpose<nn::ConvTranspose3d>(m, "ConvTranspose3d");
+  def_separable_conv(m);
   def_max_pool<nn::MaxPool1d>(m, "MaxPool1d");
   def_max_pool<nn::MaxPool2d>(m, "MaxPool2d");
   def_max_pool<nn::MaxPool3d>(m, "MaxPool3d");

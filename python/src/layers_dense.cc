@@ -32,6 +32,18 @@ void def_linear(nb::module_& m) {
         return nn::Embedding(num_embeddings, embedding_dim, {.padding_idx = padding_idx, .sparse = sparse});
       },
       "num_embeddings"_a, "embedding_dim"_a, "padding_idx"_a = nb::none(), "sparse"_a = usual.sparse);
+  def_layer(
+      m, "Highway",
+      [](int64_t features, std::optional<std::string> activation) {
+        return activation ? nn::Highway(features, *activation) : nn::Highway(features);
+      },
+      "features"_a, "activation"_a = nb::none());
+  def_layer(
+      m, "Maxout",
+      [](int64_t in_features, int64_t out_features, int64_t pieces) {
+        return nn::Maxout(in_features, out_features, pieces);
+      },
+      "in_features"_a, "out_features"_a, "pieces"_a);
 }
 
 void def_reshape(nb::module_& m) {
@@ -88,6 +100,11 @@ void def_norms(nb::module_& m) {
         return nn::GroupNorm(num_groups, num_channels, {eps, affine});
       },
       "num_groups"_a, "num_channels"_a, "eps"_a = group.eps, "affine"_a = group.affine);
+  def_layer(
+      m, "LocalResponseNorm",
+      [](int64_t size, double alpha, double beta, double k) { return nn::LocalResponseNorm(size, alpha, beta, k); },
+      "size"_a, "alpha"_a = nn::LocalResponseNorm::kAlpha, "beta"_a = nn::LocalResponseNorm::kBeta,
+      "k"_a = nn::LocalResponseNorm::kOffset);
 }
 
 /// Layers whose one number has its usual value in the engine's constructor: nothing is passed on if nothing is given.

@@ -69,6 +69,15 @@ void def_rnn(nb::module_& m) {
   def_hidden_forward(rnn);
 }
 
+void def_conv_lstm(nb::module_& m) {
+  def_layer(
+      m, "ConvLSTM",
+      [](int64_t in_channels, int64_t hidden_channels, int64_t kernel_size) {
+        return nn::ConvLSTM(in_channels, hidden_channels, kernel_size);
+      },
+      "in_channels"_a, "hidden_channels"_a, "kernel_size"_a);
+}
+
 void def_attention(nb::module_& m) {
   const nn::AttentionOptions usual;
   auto attention = def_layer_class(
@@ -119,6 +128,7 @@ void bind_sequence_layers(nb::module_& nn) {
   auto gru = def_recurrent<nn::GRU>(nn, "GRU");
   def_hidden_forward(gru);
   def_rnn(nn);
+  def_conv_lstm(nn);
   def_attention(nn);
   def_transformer(nn);
 }

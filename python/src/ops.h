@@ -16,6 +16,7 @@ void def_op(nb::module_& module, const char* name, Function function, const Extr
 void bind_elementwise_ops(nb::module_& ops);
 void bind_shape_ops(nb::module_& ops);
 void bind_layer_ops(nb::module_& ops);
+void bind_quantized_ops(nb::module_& ops);
 /// Operators and methods of values.
 void bind_value_methods(nb::module_& module);
 

@@ -117,6 +117,7 @@ Each appends a node to the graph of its inputs and returns its output. Binary op
   bind_elementwise_ops(ops);
   bind_shape_ops(ops);
   bind_layer_ops(ops);
+  bind_quantized_ops(ops);
   bind_value_methods(module);
 }
 

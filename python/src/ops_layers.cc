@@ -74,6 +74,20 @@ void bind_products(nb::module_& m) {
       },
       "q"_a, "k"_a, "v"_a, "mask"_a.none() = nb::none(), "scale"_a = nb::none(), "causal"_a = false,
       "softmax(q k^T * scale + mask) v for [B, H, T, D]; scale None: 1/sqrt(D).");
+  def_op(
+      m, "attention_by_time",
+      [](Value* q, Value* k, Value* v, Value* mask, std::optional<double> scale, bool causal) {
+        return ops::attention_by_time(q, k, v, mask, scale.value_or(0.0), causal);
+      },
+      "q"_a, "k"_a, "v"_a, "mask"_a.none() = nb::none(), "scale"_a = nb::none(), "causal"_a = false,
+      "As attention, for [B, T, H, D].");
+  def_op(
+      m, "self_attention",
+      [](Value* qkv, int64_t heads, Value* mask, std::optional<double> scale, bool causal) {
+        return ops::self_attention(qkv, heads, mask, scale.value_or(0.0), causal);
+      },
+      "qkv"_a, "heads"_a, "mask"_a.none() = nb::none(), "scale"_a = nb::none(), "causal"_a = false,
+      "As attention, for q, k and v side by side in [B, T, 3 * H * D]; gives [B, T, H * D].");
 }
 
 void bind_normalisation(nb::module_& m) {
@@ -93,6 +107,14 @@ void bind_normalisation(nb::module_& m) {
          "name"_a = "");
   def_op(m, "softmax", ops::softmax, "x"_a, "axis"_a, "name"_a = "");
   def_op(m, "log_softmax", ops::log_softmax, "x"_a, "axis"_a, "name"_a = "");
+  def_op(
+      m, "softmax_cross_entropy",
+      [](Value* logits, Value* labels, std::optional<int64_t> ignore_index, double label_smoothing) {
+        return ignore_index ? ops::softmax_cross_entropy(logits, labels, *ignore_index, label_smoothing)
+                            : ops::softmax_cross_entropy(logits, labels);
+      },
+      "logits"_a, "labels"_a, "ignore_index"_a = nb::none(), "label_smoothing"_a = 0.0,
+      "A loss for each label, of logits [N, C, ...]; thalweg.losses.cross_entropy is their mean.");
   def_op(m, "dropout", ops::dropout, "x"_a, "probability"_a, "seed"_a, "name"_a = "", "In training only.");
   def_op(m, "gaussian_noise", ops::gaussian_noise, "x"_a, "deviation"_a, "seed"_a, "name"_a = "", "In training only.");
 }
@@ -133,6 +155,14 @@ void bind_recurrent(nb::module_& m) {
       },
       "x"_a, "w_input"_a, "w_hidden"_a, "b_input"_a.none(), "b_hidden"_a.none(), "h_0"_a.none(), "activation"_a,
       "reverse"_a = false, "name"_a = "", "activation: tanh or relu. Gives y, h_n.");
+  def_op(
+      m, "conv_lstm_cell",
+      [](Value* x, Value* h, Value* c, Value* weight, Value* bias, const std::string& name) {
+        const ops::ConvLstmState next = ops::conv_lstm_cell(x, {h, c}, weight, bias, name);
+        return std::make_pair(next.h, next.c);
+      },
+      "x"_a, "h"_a, "c"_a, "weight"_a, "bias"_a.none() = nb::none(), "name"_a = "",
+      "One step; weight [4 * H, C + H, k, k], gates i, f, g, o. Gives h, c.");
 }
 
 }  // namespace

@@ -19,6 +19,7 @@ void bind_moves(nb::module_& m) {
   def_op(m, "pad", ops::pad, "x"_a, "pads"_a, "mode"_a, "value"_a,
          "All begins, then all ends; mode: constant, reflect or edge.");
   def_op(m, "expand", ops::expand, "x"_a, "shape"_a);
+  def_op(m, "sum_to", ops::sum_to, "x"_a, "shape"_a, "Sums over the dimensions in which the shape is 1 or absent.");
   def_op(m, "tile", ops::tile, "x"_a, "repeats"_a);
 }
 

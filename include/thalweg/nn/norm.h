@@ -83,7 +83,8 @@ using InstanceNorm3d = InstanceNorm;
 
 class LocalResponseNorm {
  public:
-  explicit LocalResponseNorm(int64_t size, double alpha = 1e-4, double beta = 0.75, double k = 1.0)
+  static constexpr double kAlpha = 1e-4, kBeta = 0.75, kOffset = 1.0;
+  explicit LocalResponseNorm(int64_t size, double alpha = kAlpha, double beta = kBeta, double k = kOffset)
       : size_(size), alpha_(alpha), beta_(beta), k_(k) {}
   Value* forward(const Scope& scope, Value* x) const;
 
