@@ -27,9 +27,14 @@ void require_no_nan(const Tensor& values, const std::string& what, const std::ve
 /// Throws InputError that names the input if type or shape do not fit, or if something is NaN.
 Tensor fit_input(const Tensor& given, const Value& input, const std::vector<std::string>& columns = {});
 
-/// The array as the loss takes it for a target: as it is, as i64 if it holds whole numbers or as f32, and of rank 1
-/// with a last dimension of 1 added; the first of these that the loss accepts for the outputs of `graph`. Throws
-/// InputError with what the loss said if it accepts none, or if something is NaN. For models with one target.
+/// What an estimator trains with unless it is told otherwise.
+inline constexpr const char* kUsualLoss = "cross_entropy";
+inline constexpr const char* kUsualOptimizer = "adam";
+
+/// The array as the loss takes it for a target: as it is, as i64 if it holds whole numbers or as f32, and with a last
+/// dimension of 1 added to [rows] or taken from [rows, 1]; the first of these that the loss accepts for the outputs of
+/// `graph`. Throws InputError with what the loss said if it accepts none, if something is NaN, or if a class number is
+/// not one of the model's. For models with one target.
 Tensor fit_target(const Tensor& given, const Graph& graph, const Loss& loss);
 
 /// The types that the loss accepts for the target of one row, of those that labels come in: a whole number, a number, a
@@ -42,5 +47,7 @@ void require_same_rows(const std::vector<Tensor>& tensors, const std::vector<std
 /// Predictions for as many rows as there are, in memory for a batch at a time; the outputs of all rows in one tensor
 /// each. Throws InputError if an output has no row for each row of the inputs.
 std::vector<Tensor> predict_in_batches(Model& model, const std::vector<Tensor>& inputs, int64_t batch_size = 256);
+/// The same for the samples of a dataset, in its order; targets are left alone.
+std::vector<Tensor> predict_in_batches(Model& model, const data::Dataset& data, int64_t batch_size = 256);
 
 }  // namespace thalweg

@@ -35,6 +35,7 @@ class Model {
 
   /// The structure; the weights have left it.
   const Graph& graph() const;
+  PredictOptions predict_options() const;
   /// Forgets the programs compiled so far.
   void set_predict_options(const PredictOptions& options);
 

@@ -3,6 +3,8 @@
 
 #include <nanobind/trampoline.h>
 
+#include <sstream>
+
 namespace thalweg::python {
 namespace {
 
@@ -20,6 +22,9 @@ class PythonCallback : public Callback {
   void on_end(const TrainState& state) override { NB_OVERRIDE(on_end, state); }
   void on_message(const std::string& text) override { NB_OVERRIDE(on_message, text); }
 };
+
+/// The fields of EpochRecord, for pickle.
+using EpochState = std::tuple<int64_t, int64_t, double, double, double, double, double, Scores>;
 
 void bind_states(nb::module_& module) {
   nb::class_<TrainState>(module, "TrainState", "Where a run stands and how it fares.")
@@ -45,7 +50,24 @@ void bind_states(nb::module_& module) {
       .def_ro("seconds", &EpochRecord::seconds)
       .def_ro("samples_per_second", &EpochRecord::samples_per_second)
       .def_ro("data_wait_share", &EpochRecord::data_wait_share)
-      .def_ro("validation", &EpochRecord::validation);
+      .def_ro("validation", &EpochRecord::validation)
+      .def("__repr__",
+           [](const EpochRecord& self) {
+             std::ostringstream text;
+             text << "EpochRecord(epoch=" << self.epoch << ", loss=" << self.loss;
+             for (const auto& [name, value] : self.validation) text << ", validation " << name << "=" << value;
+             text << ")";
+             return text.str();
+           })
+      .def("__getstate__",
+           [](const EpochRecord& self) {
+             return EpochState{self.epoch,           self.iteration, self.loss,
+                               self.learning_rate,   self.seconds,   self.samples_per_second,
+                               self.data_wait_share, self.validation};
+           })
+      .def("__setstate__", [](EpochRecord& self, const EpochState& state) {
+        std::apply([&](const auto&... fields) { new (&self) EpochRecord{fields...}; }, state);
+      });
 }
 
 }  // namespace

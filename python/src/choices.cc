@@ -1,5 +1,6 @@
 // Copyright The Thalweg Authors. SPDX-License-Identifier: Apache-2.0
 #include "graph_policy.h"
+#include "thalweg/fit_data.h"
 #include "thalweg/losses.h"
 #include "training.h"
 
@@ -39,9 +40,19 @@ Value* call_loss(const nb::object& function, const Loss::Values& outputs, const 
   return result;
 }
 
+/// What is no name must be a choice.
+template <typename Choice>
+Choice chosen(nb::handle given, const char* what, const char* example) {
+  Choice choice;
+  if (nb::try_cast(given, choice)) return choice;
+  const std::string type = nb::cast<std::string>(given.type().attr("__name__"));
+  throw nb::type_error((std::string(what) + " is a name or such as " + example + ", not a " + type).c_str());
+}
+
 }  // namespace
 
 Loss loss_from(nb::handle given) {
+  if (given.is_none()) return losses::by_name(kUsualLoss);
   if (PyUnicode_Check(given.ptr())) return losses::by_name(nb::cast<std::string>(given));
   if (!PyCallable_Check(given.ptr())) throw nb::type_error("a loss is a name or a function of output and target");
   const auto function = shared_with_engine(nb::borrow(given));
@@ -51,14 +62,15 @@ Loss loss_from(nb::handle given) {
 }
 
 OptimizerChoice optimizer_from(nb::handle given) {
-  if (!PyUnicode_Check(given.ptr())) return nb::cast<OptimizerChoice>(given);
+  if (given.is_none()) return {kUsualOptimizer, {}, std::nullopt};
+  if (!PyUnicode_Check(given.ptr())) return chosen<OptimizerChoice>(given, "an optimiser", "thalweg.optim.adam()");
   OptimizerChoice choice{nb::cast<std::string>(given), {}, std::nullopt};
   optim::make_optimizer(choice.name);
   return choice;
 }
 
 MetricChoice metric_from(nb::handle given) {
-  if (!PyUnicode_Check(given.ptr())) return nb::cast<MetricChoice>(given);
+  if (!PyUnicode_Check(given.ptr())) return chosen<MetricChoice>(given, "a metric", "thalweg.metrics.accuracy()");
   MetricChoice choice{nb::cast<std::string>(given), {}};
   metrics::make_metric(choice.name);
   return choice;

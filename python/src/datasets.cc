@@ -80,6 +80,12 @@ class FunctionDataset : public Dataset {
   std::vector<TensorType> inputs_, targets_;
 };
 
+Arrays to_tensors(const std::vector<nb::object>& arrays) {
+  Arrays tensors;
+  for (const nb::object& array : arrays) tensors.push_back(to_tensor(array));
+  return tensors;
+}
+
 std::vector<std::pair<std::string, Shape>> described(const std::vector<TensorType>& types) {
   std::vector<std::pair<std::string, Shape>> result;
   for (const TensorType& type : types) result.emplace_back(numpy_name(type.dtype), type.shape);
@@ -160,6 +166,13 @@ Each line begins with its class and a tab.)")
       "directory"_a, nb::call_guard<nb::gil_scoped_release>(), "The training and the test set of the MNIST digits.");
 }
 
+template <typename Source>
+nb::object predict(Model& model, const Source& source, std::optional<int64_t> batch_size) {
+  const Arrays outputs = call_engine(
+      [&] { return batch_size ? predict_in_batches(model, source, *batch_size) : predict_in_batches(model, source); });
+  return outputs.size() == 1 ? to_numpy(outputs[0]) : nb::cast(outputs);
+}
+
 void bind_fitting(nb::module_& m) {
   m.def(
       "join_columns",
@@ -169,22 +182,25 @@ void bind_fitting(nb::module_& m) {
         return join_columns(named);
       },
       "columns"_a, nb::call_guard<nb::gil_scoped_release>());
+  m.def(
+      "as_array",
+      [](nb::handle given, const std::string& what) {
+        try {
+          return to_numpy(to_tensor(given));
+        } catch (const nb::builtin_exception& error) {
+          raise_input_error(what, ": ", error.what());
+        }
+      },
+      "given"_a.none(), "what"_a, "An array of numbers, whatever it was; InputError names `what` if it is none.");
   m.def("fit_input", fit_input, "given"_a, "input"_a, "columns"_a);
   m.def(
       "fit_target",
       [](const Tensor& given, const Graph& graph, nb::handle loss) {
         return fit_target(given, graph, loss_from(loss));
       },
-      "given"_a, "graph"_a, "loss"_a);
-  m.def(
-      "predict",
-      [](Model& model, const Arrays& inputs, std::optional<int64_t> batch_size) {
-        const Arrays outputs = call_engine([&] {
-          return batch_size ? predict_in_batches(model, inputs, *batch_size) : predict_in_batches(model, inputs);
-        });
-        return outputs.size() == 1 ? to_numpy(outputs[0]) : nb::cast(outputs);
-      },
-      "model"_a, "inputs"_a, "batch_size"_a = nb::none());
+      "given"_a, "graph"_a, "loss"_a.none());
+  m.def("predict", predict<Dataset>, "model"_a, "data"_a, "batch_size"_a = nb::none());
+  m.def("predict", predict<Arrays>, "model"_a, "inputs"_a, "batch_size"_a = nb::none());
   m.def("require_same_rows", require_same_rows, "tensors"_a, "names"_a);
 }
 
@@ -201,7 +217,12 @@ void bind_datasets(nb::module_& module) {
       .def("fetch", fetch, "indices"_a, nb::call_guard<nb::gil_scoped_release>(),
            "Inputs and targets of these samples, a list of arrays each.");
   nb::class_<data::TensorDataset, Dataset>(m, "TensorDataset", "Arrays whose row i is sample i; they are not copied.")
-      .def(nb::init<Arrays, Arrays>(), "inputs"_a, "targets"_a = Arrays());
+      .def(
+          "__init__",
+          [](data::TensorDataset* self, const std::vector<nb::object>& inputs, const std::vector<nb::object>& targets) {
+            new (self) data::TensorDataset(to_tensors(inputs), to_tensors(targets));
+          },
+          "inputs"_a, "targets"_a = std::vector<nb::object>());
   nb::class_<FunctionDataset, Dataset>(m, "FunctionDataset", R"(Samples that a function makes.
 
 fetch(indices) gets a list of numbers and returns the inputs and the targets of these samples, a list of arrays each.)")

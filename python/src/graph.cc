@@ -3,6 +3,7 @@
 
 #include "bindings.h"
 #include "graph_policy.h"
+#include "thalweg/graph_file.h"
 #include "thalweg/ops.h"
 
 namespace thalweg::python {
@@ -193,6 +194,11 @@ void bind_graph(nb::module_& module) {
                      }
                      return nodes;
                    })
+      .def(
+          "save_for_training", [](const Graph& graph, const std::string& path) { save_graph(graph, path); }, "path"_a,
+          nb::call_guard<nb::gil_scoped_release>(), "For another process of the same version.")
+      .def_static("load_for_training", load_graph, "path"_a, nb::call_guard<nb::gil_scoped_release>(),
+                  "What save_for_training of a graph or a model wrote.")
       .def("verify", &Graph::verify, "Raises Error at the first broken invariant.")
       .def("__str__", &Graph::to_string);
 }

@@ -6,6 +6,7 @@
 #include "engine_calls.h"
 #include "model_building.h"
 #include "thalweg/graph_file.h"
+#include "thalweg/onnx.h"
 
 namespace thalweg::python {
 namespace {
@@ -64,6 +65,17 @@ void bind_constructors(nb::class_<Model>& type) {
               });
 }
 
+nb::dict predict_options(const Model& model) {
+  const PredictOptions options = model.predict_options();
+  nb::dict result;
+  result["precision"] = name_of(options.precision);
+  result["math"] = name_of(options.math);
+  result["tuning"] = name_of(options.tuning);
+  result["threads"] = options.threads;
+  result["max_programs"] = options.max_programs;
+  return result;
+}
+
 void bind_weights(nb::class_<Model>& type) {
   const nb::call_guard<nb::gil_scoped_release> release;
   type.def("weight_names", &Model::weight_names, "Of all parameters and states, in order of creation.")
@@ -105,6 +117,10 @@ Model.load reads any ONNX model for inference.)");
           "The model in training form with its weights, for another process of the same version: workers on a cluster.")
       .def("explain", &Model::explain, "inputs"_a, release,
            "Which kernels run for these inputs, how long each takes, and why better ones declined.")
+      .def_prop_ro("predict_options", predict_options, "As set_predict_options takes them.")
+      .def_static(
+          "from_onnx", [](const std::string& path) { return Model(onnx::load_for_training(path)); }, "path"_a, release,
+          "An ONNX file as a model that can be trained; Model.load runs more of them, and faster.")
       .def_prop_ro("graph", &Model::graph, nb::rv_policy::reference_internal);
   type.attr("load") = module.attr("InferenceModel").attr("load");
 }

@@ -20,6 +20,7 @@ NB_MODULE(_core, module) {
   bind_metrics(module);
   bind_datasets(module);
   bind_callbacks(module);
+  bind_groups(module);
   bind_trainer(module);
   bind_rate_finder(module);
   bind_optimize(module);

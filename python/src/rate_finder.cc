@@ -32,7 +32,7 @@ void bind_rate_finder(nb::module_& module) {
       .def_ro("suggestion", &RateCurve::suggestion, "Where the loss falls fastest: a good rate to begin with.");
   const RateFinderOptions usual;
   module.def(
-      "find_learning_rate", find, "model"_a, "loss"_a, "optimizer"_a, "train"_a, nb::kw_only(),
+      "find_learning_rate", find, "model"_a, "loss"_a.none(), "optimizer"_a.none(), "train"_a, nb::kw_only(),
       "batch_size"_a = nb::none(), "lowest"_a = usual.lowest, "highest"_a = usual.highest, "steps"_a = usual.steps,
       "Trains for a while with a learning rate that grows with every step, then gives the model its weights back.");
 }

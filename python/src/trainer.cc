@@ -1,8 +1,7 @@
 // Copyright The Thalweg Authors. SPDX-License-Identifier: Apache-2.0
 #include "callbacks.h"
 #include "engine_calls.h"
-#include "thalweg/sync.h"
-#include "training.h"
+#include "groups.h"
 
 namespace thalweg::python {
 namespace {
@@ -13,11 +12,6 @@ struct WatchedTrainer {
   std::unique_ptr<Trainer> trainer;
 };
 
-/// The engine's class is not part of its public interface; this is.
-struct SchemeHandle {
-  std::shared_ptr<Scheme> scheme;
-};
-
 ShowProgress progress_from(const std::string& name) {
   if (name == "auto") return ShowProgress::kAuto;
   if (name == "lines") return ShowProgress::kLines;
@@ -25,12 +19,15 @@ ShowProgress progress_from(const std::string& name) {
   raise_input_error("progress is '", name, "', not auto, lines or none");
 }
 
-/// Sets a field from the keyword argument of that name, if it was given.
+/// Sets fields from keyword arguments, those that were given.
 class Keywords {
  public:
-  explicit Keywords(const nb::dict& given) : left_(nb::borrow<nb::dict>(given.attr("copy")())) {}
+  /// `what` names the whole for messages: "train option".
+  Keywords(std::string what, const nb::dict& given)
+      : what_(std::move(what)), left_(nb::borrow<nb::dict>(given.attr("copy")())) {}
 
   nb::object take(const char* name) {
+    known_ += (known_.empty() ? "" : ", ") + std::string(name);
     if (!left_.contains(name)) return nb::none();
     return left_.attr("pop")(name);
   }
@@ -38,9 +35,7 @@ class Keywords {
   void set(const char* name, T& field) {
     const nb::object value = take(name);
     if (value.is_none()) return;
-    if (!nb::try_cast(value, field)) {
-      raise_input_error("train option ", name, " cannot be ", nb::repr(value).c_str());
-    }
+    if (!nb::try_cast(value, field)) raise_input_error(what_, " ", name, " cannot be ", nb::repr(value).c_str());
   }
   template <typename T>
   void set_named(const char* name, T& field, T (*from_name)(const std::string&)) {
@@ -48,27 +43,42 @@ class Keywords {
     set(name, text);
     if (!text.empty()) field = from_name(text);
   }
+  /// Call it after all others: what nobody took is a mistake.
   void require_empty() const {
-    if (left_.size() > 0)
-      raise_input_error("there is no train option ", nb::repr(nb::object(left_.attr("keys")())).c_str());
+    for (const auto& [name, value] : left_) {
+      raise_input_error("there is no ", what_, " ", nb::repr(name).c_str(), "; there are ", known_);
+    }
   }
 
  private:
+  std::string what_, known_;
   nb::dict left_;
 };
 
 void set_stopping(Keywords& keywords, TrainOptions& options) {
-  const nb::object early = keywords.take("early_stopping");
-  if (early.is_none()) return;
-  Keywords inner(nb::cast<nb::dict>(early));
+  nb::dict early;
+  keywords.set("early_stopping", early);
+  Keywords inner("option of early_stopping", early);
   inner.set("patience", options.early_stopping.patience);
   inner.set("min_change", options.early_stopping.min_change);
   inner.set("restore_best", options.early_stopping.restore_best);
   inner.require_empty();
 }
 
+/// One metric or several.
+void set_metrics(Keywords& keywords, TrainOptions& options) {
+  nb::object given = keywords.take("metrics");
+  if (given.is_none()) return;
+  const bool single = PyUnicode_Check(given.ptr()) != 0 || nb::isinstance<MetricChoice>(given);
+  if (single) given = nb::make_tuple(given);
+  for (const nb::handle metric : given) {
+    const MetricChoice choice = metric_from(metric);
+    options.metrics.push_back(metrics::make_metric(choice.name, choice.options));
+  }
+}
+
 TrainOptions options_from(const nb::dict& given) {
-  Keywords keywords(given);
+  Keywords keywords("train option", given);
   TrainOptions options;
   keywords.set("epochs", options.epochs);
   keywords.set("batch_size", options.batch_size);
@@ -89,16 +99,10 @@ TrainOptions options_from(const nb::dict& given) {
   keywords.set("prefetch", options.prefetch);
   keywords.set("schedule", options.schedule);
   keywords.set("callbacks", options.callbacks);
-  SchemeHandle scheme;
+  const SchemeHandle* scheme = nullptr;
   keywords.set("scheme", scheme);
-  options.scheme = scheme.scheme;
-  const nb::object metrics = keywords.take("metrics");
-  if (!metrics.is_none()) {
-    for (const nb::handle metric : nb::borrow<nb::sequence>(metrics)) {
-      const MetricChoice choice = metric_from(metric);
-      options.metrics.push_back(metrics::make_metric(choice.name, choice.options));
-    }
-  }
+  if (scheme != nullptr) options.scheme = open_scheme(*scheme);
+  set_metrics(keywords, options);
   set_stopping(keywords, options);
   keywords.require_empty();
   return options;
@@ -125,59 +129,19 @@ Scores evaluate(WatchedTrainer& self, const data::Dataset& data) {
   return call_engine([&] { return self.trainer->evaluate(data); });
 }
 
-void bind_groups(nb::module_& module) {
-  nb::class_<SchemeHandle>(module, "Scheme", "How workers train one model together.");
-  auto m = module.def_submodule("groups", "Groups of processes that train one model.");
-  nb::class_<comm::Rendezvous>(m, "Rendezvous", "Where the members of a group meet.")
-      .def(
-          "__init__",
-          [](comm::Rendezvous* self, int size, const std::string& secret) {
-            comm::RendezvousOptions options;
-            options.secret = secret;
-            options.min_size = size;
-            options.max_size = size;
-            options.log = [](const std::string&) {};
-            new (self) comm::Rendezvous(options);
-          },
-          "size"_a, "secret"_a, nb::call_guard<nb::gil_scoped_release>())
-      .def_prop_ro("address", &comm::Rendezvous::address);
-  m.def("make_secret", comm::make_secret, "A secret nobody can guess, for one job.");
-  m.def(
-      "join",
-      [](const std::string& scheme, const std::optional<std::string>& rendezvous, const std::string& secret) {
-        sync::SchemeOptions options;
-        options.name = scheme;
-        comm::GroupOptions group;
-        if (!rendezvous.has_value()) group = comm::options_from_environment();
-        if (rendezvous.has_value()) group.rendezvous = *rendezvous;
-        if (rendezvous.has_value()) group.secret = secret;
-        return SchemeHandle{sync::make_scheme(options, comm::Group::join(group))};
-      },
-      "scheme"_a = sync::SchemeOptions{}.name, "rendezvous"_a = nb::none(), "secret"_a = "",
-      nb::call_guard<nb::gil_scoped_release>(),
-      "Joins a group and returns the scheme for Trainer; without a rendezvous, that of `thalweg launch`.");
-  m.def(
-      "schemes",
-      [] {
-        std::map<std::string, std::string> result;
-        for (const sync::Preset& preset : sync::presets()) result[preset.name] = preset.description;
-        return result;
-      },
-      "What each scheme does, by name.");
-}
-
 }  // namespace
 
 void bind_trainer(nb::module_& module) {
-  bind_groups(module);
   nb::class_<WatchedTrainer>(module, "Trainer",
                              R"(Trains a model on datasets; thalweg.Estimator takes arrays and tables.
 
     trainer = thalweg.Trainer(model, "cross_entropy", "adam", epochs=3, batch_size=64, metrics=["accuracy"])
     trainer.fit(train, validation)
 
-Options are those of TrainOptions (include/thalweg/train.h) by name; what is absent or None keeps its default.)")
-      .def("__init__", init_trainer, "model"_a, "loss"_a, "optimizer"_a, "options"_a, nb::keep_alive<1, 2>())
+Options are those of TrainOptions (include/thalweg/train.h) by name; what is absent or None keeps its default, loss and
+optimiser too (include/thalweg/fit_data.h).)")
+      .def("__init__", init_trainer, "model"_a, "loss"_a.none() = nb::none(), "optimizer"_a.none() = nb::none(),
+           "options"_a, nb::keep_alive<1, 2>())
       .def("fit", fit, "train"_a, "validation"_a.none() = nb::none(),
            "Trains until the end, and returns the record of every epoch. Ctrl-C ends it after the step under way.")
       .def("evaluate", evaluate, "data"_a, "The mean loss and the metrics over all samples.")

@@ -22,7 +22,7 @@ struct OptimizerChoice {
   /// Nothing: the optimiser's own.
   std::optional<double> learning_rate;
 };
-/// From a choice or a name.
+/// From a choice, a name, or None for the usual one.
 OptimizerChoice optimizer_from(nb::handle given);
 
 /// thalweg.metrics.accuracy(): as the optimiser.
@@ -32,7 +32,8 @@ struct MetricChoice {
 };
 MetricChoice metric_from(nb::handle given);
 
-/// From a name, or a function of values: of the model's output and the target, or of lists if there are several.
+/// From a name, None for the usual one, or a function of values: of the model's output and the target, or of lists if
+/// there are several.
 Loss loss_from(nb::handle given);
 
 void bind_losses(nb::module_& module);
@@ -41,6 +42,7 @@ void bind_schedules(nb::module_& module);
 void bind_metrics(nb::module_& module);
 void bind_datasets(nb::module_& module);
 void bind_callbacks(nb::module_& module);
+void bind_groups(nb::module_& module);
 void bind_trainer(nb::module_& module);
 
 }  // namespace thalweg::python

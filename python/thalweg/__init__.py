@@ -9,7 +9,9 @@
 ``thalweg.Model.load`` runs any ONNX model; docs/python.md tells the rest.
 """
 
-from thalweg import data, losses, metrics, nn, ops, optim, schedules
+from typing import TYPE_CHECKING
+
+from thalweg import _pickling, data, losses, metrics, nn, ops, optim, schedules  # noqa: F401
 from thalweg._core import (
     Callback,
     EpochRecord,
@@ -23,6 +25,7 @@ from thalweg._core import (
     OptimizeReport,
     Optimizer,
     RateCurve,
+    Scheme,
     Trainer,
     TrainState,
     Value,
@@ -34,7 +37,10 @@ from thalweg._core import (
 )
 from thalweg.estimator import Estimator
 from thalweg.history import History
-from thalweg.optimizing import optimize
+from thalweg.optimizing import Optimized, optimize
+
+if TYPE_CHECKING:
+    from thalweg._torch import accelerate, from_torch, load_into_torch  # noqa: F401
 
 __all__ = [
     "Callback",
@@ -49,8 +55,10 @@ __all__ = [
     "Metric",
     "Model",
     "OptimizeReport",
+    "Optimized",
     "Optimizer",
     "RateCurve",
+    "Scheme",
     "TrainState",
     "Trainer",
     "Value",

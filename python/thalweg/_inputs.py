@@ -18,40 +18,55 @@ def is_loader(value):
     return torch_data is not None and isinstance(value, torch_data.DataLoader)
 
 
-def _table_columns(table):
-    """Names and arrays of a pandas frame or an Arrow table."""
-    if _module(table) == "pyarrow":
-        table = table.combine_chunks()
-        return [(name, _chunk(table.column(name), name)) for name in table.column_names]
-    return [(str(name), _numbers(table[name].to_numpy(), str(name))) for name in table.columns]
+def _arrow_columns(table):
+    """Of a table or a record batch."""
+    for name in table.schema.names:
+        column = table.column(name)
+        if column.null_count > 0:
+            raise InputError(f"column '{name}' has {column.null_count} nulls: leave such rows out or fill them")
+        yield name, _numbers(_arrow_array(column), name, column.type)
 
 
-def _chunk(column, name):
-    if column.null_count > 0:
-        raise InputError(f"column '{name}' has {column.null_count} nulls: leave such rows out or fill them")
-    return _numbers(column.to_numpy(), name)
+def _arrow_array(array):
+    # A ChunkedArray always copies; an Array refuses to unless it is told.
+    return array.to_numpy() if hasattr(array, "chunks") else array.to_numpy(zero_copy_only=False)
 
 
-def _numbers(array, name):
+def _frame_columns(frame):
+    """Of a pandas frame or what looks like one."""
+    for position, name in enumerate(frame.columns):
+        column = frame.iloc[:, position] if hasattr(frame, "iloc") else frame[name]
+        yield str(name), _numbers(_series_array(column), str(name), column.dtype)
+
+
+def _series_array(series):
+    array = series.to_numpy()
+    # pandas' own numbers that may be absent come as objects; NaN then stands for those that are.
+    is_nullable = array.dtype == object and getattr(series.dtype, "kind", "O") in "fiub"
+    return series.to_numpy(dtype="float64", na_value=float("nan")) if is_nullable else array
+
+
+def _numbers(array, name, dtype):
     if array.dtype.kind not in "fiub":
-        raise InputError(f"column '{name}' holds {array.dtype}, not numbers: encode it or leave it out")
+        raise InputError(f"column '{name}' holds {dtype}, not numbers: encode it or leave it out")
     return array
 
 
 def is_table(value):
-    return hasattr(value, "columns") and (hasattr(value, "column_names") or hasattr(value, "dtypes"))
+    return hasattr(value, "columns") and (hasattr(value, "schema") or hasattr(value, "dtypes"))
 
 
-def arrays_of(value):
-    """Each input with the names of its columns: a table is one matrix, a tuple or list of arrays several inputs."""
+def arrays_of(value, what):
+    """Each input with the names of its columns: a table is one matrix, a tuple or dict of arrays several inputs."""
     if is_table(value):
-        columns = _table_columns(value)
+        columns = list(_arrow_columns(value) if _module(value) == "pyarrow" else _frame_columns(value))
         return [(data.join_columns(columns), [name for name, _ in columns])]
     if isinstance(value, tuple):
-        return [item for part in value for item in arrays_of(part)]
+        return [item for part in value for item in arrays_of(part, what)]
     if isinstance(value, dict):
-        return [item for part in value.values() for item in arrays_of(part)]
-    if _module(value) in ("pandas", "pyarrow") and hasattr(value, "to_numpy"):
-        name = getattr(value, "name", None)
-        return [(_numbers(value.to_numpy(), "target" if name is None else str(name)), [])]
-    return [(value, [])]
+        return [item for name, part in value.items() for item in arrays_of(part, f"{what}['{name}']")]
+    if _module(value) == "pyarrow" and hasattr(value, "null_count"):
+        return [(_numbers(_arrow_array(value), what, value.type), [])]
+    if _module(value) == "pandas" and hasattr(value, "to_numpy"):
+        return [(_numbers(_series_array(value), what, value.dtype), [])]
+    return [(data.as_array(value, what), [])]

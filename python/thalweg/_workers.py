@@ -8,7 +8,7 @@ import multiprocessing
 import signal
 import threading
 
-from thalweg._core import Error, groups
+from thalweg._core import Error, InputError, groups
 
 _SECONDS_TO_END = 60
 
@@ -40,6 +40,8 @@ def _join(scheme, address, secret):
 @contextlib.contextmanager
 def group(workers, scheme, work):
     """Starts ``workers - 1`` processes that call ``work(scheme)``, and gives this one its own scheme."""
+    if not isinstance(workers, int) or workers < 1:
+        raise InputError(f"workers is {workers!r}, must be a number of processes, at least 1")
     context = multiprocessing.get_context("fork")
     secret = groups.make_secret()
     rendezvous = groups.Rendezvous(workers, secret)

@@ -6,8 +6,13 @@
 (10, [('float32', (None, 4))])
 """
 
+from typing import TYPE_CHECKING
+
 from thalweg._core.data import *  # noqa: F403
 from thalweg._core.data import FunctionDataset
+
+if TYPE_CHECKING:
+    from thalweg._arrow import Table, table_columns  # noqa: F401
 
 
 def __getattr__(name):
@@ -19,7 +24,7 @@ def __getattr__(name):
     return getattr(_tables, name)
 
 
-def from_loader(loader):
+def from_loader(loader) -> FunctionDataset:
     """A dataset of what a torch.utils.data.DataLoader over a map-style dataset yields.
 
     Samples go through the loader's own collate function; order and batches are the trainer's. The last item of a

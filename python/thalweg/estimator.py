@@ -1,22 +1,43 @@
 """Training in the manner of scikit-learn."""
 
 import inspect
+import os
+from collections.abc import Callable, Sequence
+from typing import Any
 
 from thalweg import _inputs, _workers
-from thalweg._core import Callback, Graph, Input, InputError, Model, Trainer, data, find_learning_rate
+from thalweg._core import (
+    Callback,
+    Graph,
+    Input,
+    InputError,
+    Metric,
+    Model,
+    Optimizer,
+    RateCurve,
+    Scheme,
+    Trainer,
+    Value,
+    data,
+    find_learning_rate,
+)
 from thalweg.data import from_loader
 from thalweg.history import History
 from thalweg.nn import Module
 from thalweg.progress import progress_callback
+
+_WEIGHTS = ".safetensors"
 
 
 class Estimator:
     """A model with what it takes to train it.
 
     ``model`` is a module, a graph or a Model. Modules and graphs are built anew by each fit, so that an estimator can be
-    cloned and fitted again. ``schedule`` is one of thalweg.schedules, ``early_stopping`` a dict such as {"patience": 3},
-    ``checkpoints`` and ``tensorboard`` are folders. Whatever is None keeps the engine's default; ``options`` are further
-    options of thalweg.Trainer.
+    cloned and fitted again; a Model is trained on from the weights it has. ``schedule`` is one of thalweg.schedules,
+    ``early_stopping`` a dict such as {"patience": 3}, ``checkpoints`` and ``tensorboard`` are folders. Whatever is None
+    keeps the engine's default: cross entropy and Adam, to begin with. ``options`` are further options of thalweg.Trainer.
+    ``workers`` is how many processes of this machine train together, and ``scheme`` the name of how they agree; without
+    workers it may be what thalweg.groups.join() gave.
 
     >>> import numpy, thalweg
     >>> from thalweg import nn
@@ -30,23 +51,23 @@ class Estimator:
 
     def __init__(
         self,
-        model,
-        loss="cross_entropy",
-        optimizer="adam",
-        metrics=(),
-        batch_size=None,
-        epochs=None,
-        learning_rate=None,
-        schedule=None,
-        early_stopping=None,
-        checkpoints=None,
-        tensorboard=None,
-        scheme=None,
-        workers=None,
-        seed=None,
-        progress=None,
-        callbacks=(),
-        options=None,
+        model: Module | Graph | Model,
+        loss: str | Callable[..., Value] | None = None,
+        optimizer: str | Optimizer | None = None,
+        metrics: str | Metric | Sequence[str | Metric] = (),
+        batch_size: int | None = None,
+        epochs: int | None = None,
+        learning_rate: float | None = None,
+        schedule: Any = None,
+        early_stopping: dict[str, Any] | None = None,
+        checkpoints: str | None = None,
+        tensorboard: str | None = None,
+        scheme: str | Scheme | None = None,
+        workers: int | None = None,
+        seed: int | None = None,
+        progress: str | None = None,
+        callbacks: Sequence[Callback] = (),
+        options: dict[str, Any] | None = None,
     ):
         self.model = model
         self.loss = loss
@@ -72,10 +93,10 @@ class Estimator:
     def _parameter_names(cls):
         return [name for name in inspect.signature(cls.__init__).parameters if name != "self"]
 
-    def get_params(self, deep=True):
+    def get_params(self, deep: bool = True) -> dict[str, Any]:
         return {name: getattr(self, name) for name in self._parameter_names()}
 
-    def set_params(self, **params):
+    def set_params(self, **params: Any) -> "Estimator":
         for name, value in params.items():
             if name not in self._parameter_names():
                 raise ValueError(f"an estimator has no parameter '{name}'; it has {', '.join(self._parameter_names())}")
@@ -93,87 +114,84 @@ class Estimator:
     def __repr__(self):
         return f"Estimator({type(self.model).__name__}, loss={self.loss!r}, optimizer={self.optimizer!r})"
 
-    def __getstate__(self):
-        state = dict(vars(self))
-        if "model_" in state and "inputs_" in state:
-            state["model_"] = self.model_.state_dict()
-            state["history_"] = None
-        return state
-
-    def __setstate__(self, state):
-        vars(self).update(state)
-        if "inputs_" in state:
-            self.model_ = self._built()
-            self.model_.load_state_dict(state["model_"])
-
     # Training.
 
-    def fit(self, X, y=None, validation=None, resume=None):
+    def fit(self, X: Any, y: Any = None, validation: Any = None, resume: str | None = None) -> "Estimator":
         """Trains on arrays, a table, a dataset or a DataLoader; ``validation`` is a dataset or a pair (X, y).
 
         ``resume`` is a folder of checkpoints to go on from. After Ctrl-C the estimator is fitted as far as it came, and
         KeyboardInterrupt goes on.
         """
-        self.model_ = self._build(X)
-        train = self._dataset(X, y)
-        checked = self._dataset(*validation) if isinstance(validation, tuple) else self._dataset(validation, None)
-        if self.workers is not None and self.workers > 1:
-            with _workers.group(self.workers, self.scheme, lambda scheme: self._work(train, checked, resume, scheme)) as scheme:
-                self._work(train, checked, resume, scheme)
-        else:
-            self._work(train, checked, resume)
+        model = self._build(X)
+        train, checked = self._dataset(model, X, y), self._validation(model, validation)
+
+        def work(scheme):
+            self._work(model, train, checked, resume, scheme)
+
+        if self.workers is None or self.workers == 1:
+            work(None if isinstance(self.scheme, str) else self.scheme)
+            return self
+        with _workers.group(self.workers, self.scheme, work) as scheme:
+            work(scheme)
         return self
 
-    def _work(self, train, validation, resume, scheme=None):
+    def _work(self, model, train, validation, resume, scheme):
         """What each process does."""
-        trainer = self._trainer(scheme)
+        trainer = self._trainer(model, scheme)
         if resume is not None:
             trainer.resume(resume)
+        self.model_ = model
         try:
             trainer.fit(train, validation)
         finally:
             self.history_ = History(trainer.history)
 
-    def find_learning_rate(self, X, y=None, **options):
+    def find_learning_rate(self, X: Any, y: Any = None, **options: Any) -> RateCurve:
         """What the loss does as the learning rate grows (thalweg.find_learning_rate); trains nothing for good."""
-        self.model_ = self._build(X)
-        train = self._dataset(X, y)
-        return find_learning_rate(self.model_, self.loss, self.optimizer, train, batch_size=self.batch_size, **options)
+        model = self._build(X)
+        train = self._dataset(model, X, y)
+        return find_learning_rate(model, self.loss, self.optimizer, train, batch_size=self.batch_size, **options)
 
-    def evaluate(self, X, y=None):
+    def evaluate(self, X: Any, y: Any = None) -> dict[str, float]:
         """The loss and every metric by its name."""
-        return self._trainer().evaluate(self._dataset(X, y))
+        model = self._fitted()
+        return self._trainer(model).evaluate(self._dataset(model, X, y))
 
-    def score(self, X, y=None):
+    def score(self, X: Any, y: Any = None) -> float:
         """The first metric, negative if lower is better, or minus the loss if there is none."""
-        return self._trainer().score(self._dataset(X, y))
+        model = self._fitted()
+        return self._trainer(model).score(self._dataset(model, X, y))
 
-    def predict(self, X):
-        """The outputs of the model, in batches of ``batch_size``."""
-        self._require_fitted()
-        return data.predict(self.model_, self._inputs(X), self.batch_size)
+    def predict(self, X: Any) -> Any:
+        """The outputs of the model for arrays, a table, a dataset or a DataLoader, in batches of ``batch_size``."""
+        model = self._fitted()
+        source = self._dataset(model, X, None) if _inputs.is_dataset(X) else self._inputs(model, X)
+        return data.predict(model, source, self.batch_size)
 
-    def save(self, path):
-        """What the model computes, as an ONNX file; thalweg.Model.load or any other runtime reads it."""
-        self._require_fitted()
-        self.model_.save(path)
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """What the model computes, as an ONNX file that thalweg.Model.load or any other runtime reads; if the name ends in
+        .safetensors, the weights, which ``load`` takes."""
+        model = self._fitted()
+        write = model.save_weights if os.fspath(path).endswith(_WEIGHTS) else model.save
+        write(os.fspath(path))
 
-    def save_weights(self, path):
-        self._require_fitted()
-        self.model_.save_weights(path)
-
-    def load(self, path, X=None):
-        """Takes the weights of a safetensors file, after fit or for inputs such as X."""
-        if not hasattr(self, "model_"):
-            self.model_ = self._build(X)
-        self.model_.load_weights(path)
+    def load(self, path: str | os.PathLike[str], X: Any = None) -> "Estimator":
+        """Takes the model of an ONNX file or the weights of a .safetensors file. For weights, an estimator of a module that
+        was not fitted needs data such as X, of which it looks at the types only."""
+        if not os.fspath(path).endswith(_WEIGHTS):
+            self.model_ = Model.from_onnx(os.fspath(path))
+            return self
+        model = self.model_ if hasattr(self, "model_") else self._build(X)
+        model.load_weights(os.fspath(path))
+        self.model_ = model
         return self
 
     # Inside.
 
-    def _require_fitted(self):
+    def _fitted(self):
         if not hasattr(self, "model_"):
             raise InputError("this estimator has not been fitted: call fit first")
+        return self.model_
 
     def _build(self, X):
         if isinstance(self.model, Model):
@@ -182,47 +200,58 @@ class Estimator:
             return Model(self.model)
         if not isinstance(self.model, Module):
             raise TypeError(f"an estimator needs a module, a graph or a model, not a {type(self.model).__name__}")
-        self.inputs_ = [Input((None, *shape[1:]), dtype) for dtype, shape in self._types(X)]
-        return self._built()
-
-    def _built(self):
-        return Model(self.model, self.inputs_) if self.seed is None else Model(self.model, self.inputs_, self.seed)
+        types = self._types(X)
+        names = list(X) if isinstance(X, dict) else [""] * len(types)
+        inputs = [Input((None, *shape[1:]), dtype, name) for (dtype, shape), name in zip(types, names)]
+        return Model(self.model, inputs) if self.seed is None else Model(self.model, inputs, self.seed)
 
     @staticmethod
     def _types(X):
         """Element type and shape of each input. In arrays, numbers with fractions stand for float32, whole ones for int64."""
-        if _inputs.is_loader(X):
-            return from_loader(X).input_types
+        if X is None:
+            raise InputError("X is missing: a module is built for the inputs that the data have")
         if _inputs.is_dataset(X):
-            return X.input_types
-        types = data.TensorDataset([array for array, _ in _inputs.arrays_of(X)]).input_types
+            return (from_loader(X) if _inputs.is_loader(X) else X).input_types
+        types = data.TensorDataset([array for array, _ in _inputs.arrays_of(X, "X")]).input_types
         return [("float32" if dtype.startswith("float") else "int64", shape) for dtype, shape in types]
 
-    def _inputs(self, X):
-        arrays = _inputs.arrays_of(X)
-        declared = self.model_.graph.inputs
+    @staticmethod
+    def _inputs(model, X):
+        declared = model.graph.inputs
+        if isinstance(X, dict) and X.keys() == {value.name for value in declared}:
+            X = {value.name: X[value.name] for value in declared}
+        arrays = _inputs.arrays_of(X, "X")
         if len(arrays) != len(declared):
             raise InputError(f"the model has {len(declared)} inputs, got {len(arrays)}")
         return [data.fit_input(array, value, names) for (array, names), value in zip(arrays, declared)]
 
-    def _dataset(self, X, y):
-        if X is None:
-            return None
-        if _inputs.is_loader(X):
-            return from_loader(X)
+    def _dataset(self, model, X, y):
         if _inputs.is_dataset(X):
-            return X
-        self._require_fitted()
+            if y is not None:
+                raise InputError("the data hold their targets already: leave y out")
+            return from_loader(X) if _inputs.is_loader(X) else X
         if y is None:
             raise InputError("there are no targets: give y")
-        inputs = self._inputs(X)
-        ((target, _),) = _inputs.arrays_of(y)
-        names = [f"input '{value.name}'" for value in self.model_.graph.inputs] + ["the target"]
-        data.require_same_rows([*inputs, target], names)
-        return data.TensorDataset(inputs, [data.fit_target(target, self.model_.graph, self.loss)])
+        inputs = self._inputs(model, X)
+        targets = _inputs.arrays_of(y, "y")
+        if len(targets) != 1:
+            raise InputError(f"y holds {len(targets)} arrays: for several targets make a thalweg.data.TensorDataset")
+        names = [f"input '{value.name}'" for value in model.graph.inputs] + ["the target"]
+        data.require_same_rows([*inputs, targets[0][0]], names)
+        return data.TensorDataset(inputs, [data.fit_target(targets[0][0], model.graph, self.loss)])
 
-    def _trainer(self, scheme=None):
-        self._require_fitted()
+    def _validation(self, model, given):
+        if given is None:
+            return None
+        if isinstance(given, (tuple, list)):
+            if len(given) != 2:
+                raise InputError(f"validation is a pair (X, y) or a dataset, not {len(given)} things")
+            return self._dataset(model, *given)
+        if not _inputs.is_dataset(given):
+            raise InputError(f"validation is a pair (X, y) or a dataset, not a {type(given).__name__}")
+        return self._dataset(model, given, None)
+
+    def _trainer(self, model, scheme=None):
         show, callbacks = progress_callback(self.progress)
         given = {
             "batch_size": self.batch_size,
@@ -232,7 +261,7 @@ class Estimator:
             "early_stopping": self.early_stopping,
             "checkpoints": self.checkpoints,
             "tensorboard": self.tensorboard,
-            "metrics": list(self.metrics),
+            "metrics": self.metrics,
             "seed": self.seed,
             "scheme": scheme,
             "progress": show,
@@ -241,4 +270,4 @@ class Estimator:
         for callback in given["callbacks"]:
             if not isinstance(callback, Callback):
                 raise TypeError(f"a callback is a thalweg.Callback, not a {type(callback).__name__}")
-        return Trainer(self.model_, self.loss, self.optimizer, **given, **(self.options or {}))
+        return Trainer(model, self.loss, self.optimizer, **given, **(self.options or {}))

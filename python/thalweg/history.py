@@ -1,10 +1,17 @@
 """How a run went, epoch by epoch."""
 
+from typing import TYPE_CHECKING
 
-class History(list):
+from thalweg._core import EpochRecord
+
+if TYPE_CHECKING:
+    import pandas
+
+
+class History(list[EpochRecord]):
     """The records of all epochs."""
 
-    def to_frame(self):
+    def to_frame(self) -> "pandas.DataFrame":
         """A pandas frame with a row for each epoch; scores of validations are columns ``validation_<name>``."""
         import pandas
 

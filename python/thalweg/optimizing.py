@@ -1,31 +1,58 @@
 """Finds the form in which a model runs fastest on this machine."""
 
 import os
+import sys
 import tempfile
+from collections.abc import Iterable, Sequence
+from typing import Any
 
-from thalweg._core import InferenceModel, optimize_file
+from thalweg._core import InferenceModel, InputError, OptimizeReport, optimize_file
 
 
-def optimize(model, precision="auto", calibration=None, *, output=None, show=True, **options):
+def optimize(
+    model: Any,
+    precision: str | Sequence[str] = "auto",
+    calibration: Iterable[Any] | None = None,
+    *,
+    output: str | os.PathLike[str] | None = None,
+    show: bool = True,
+    **options: Any,
+) -> "Optimized":
     """Tries a model in several precisions, prints a table of them, and returns the fastest that agrees with f32.
 
-    ``model`` is the path of an ONNX file, or something with save(path): a Model, an InferenceModel, an Estimator.
-    ``precision`` is "auto", a form ("f32", "bf16", "f16", "int8", "int8-dynamic") or a list of forms. ``calibration`` is
-    a list of batches, each an array or a tuple of the model's inputs: int8 takes its ranges from them, and all forms are
-    compared and timed on them. ``options`` are max_drop, threads, seconds and shapes (docs/optimize.md). ``output`` keeps the ONNX file; what was measured is in the attribute ``report`` of the result.
+    ``model`` is the path of an ONNX file, a PyTorch module, or something with save(path): a Model, an InferenceModel, an
+    Estimator. ``precision`` is "auto", a form ("f32", "bf16", "f16", "int8", "int8-dynamic") or a list of forms.
+    ``calibration`` is a list of batches, each an array or a tuple of the model's inputs: int8 takes its ranges from them,
+    and all forms are compared and timed on them; a PyTorch module is converted for inputs like the first. ``options`` are
+    max_drop, threads, seconds and shapes (docs/optimize.md). ``output`` keeps the ONNX file; what was measured is in the
+    attribute ``report`` of the result.
     """
     forms = [] if precision == "auto" else [precision] if isinstance(precision, str) else list(precision)
+    batches = _batches(calibration)
     with tempfile.TemporaryDirectory() as folder:
         path = os.path.join(folder, "model.onnx")
         if isinstance(model, (str, os.PathLike)):
             path = os.fspath(model)
         else:
-            model.save(path)
+            _savable(model, batches).save(path)
         written = os.path.join(folder, "optimized.onnx") if output is None else os.fspath(output)
-        report = optimize_file(path, written, forms=forms, data=_batches(calibration), **options)
+        report = optimize_file(path, written, forms=forms, data=batches, **options)
         if show:
             print(report, end="")
         return Optimized(InferenceModel.load(written), report)
+
+
+def _savable(model, batches):
+    torch = sys.modules.get("torch")
+    if torch is not None and isinstance(model, torch.nn.Module):
+        from thalweg._torch import from_torch
+
+        if not batches:
+            raise InputError("to convert a PyTorch module, optimize needs inputs: give calibration=[batch, ...]")
+        return from_torch(model, tuple(torch.as_tensor(array) for array in batches[0]), training=False)
+    if not hasattr(model, "save"):
+        raise TypeError(f"optimize takes a path, a PyTorch module or a model, not a {type(model).__name__}")
+    return model
 
 
 def _batches(calibration):
@@ -37,11 +64,11 @@ def _batches(calibration):
 class Optimized:
     """A model that is called like any other, with the report of how it was chosen."""
 
-    def __init__(self, model, report):
+    def __init__(self, model: InferenceModel, report: OptimizeReport):
         self.model = model
         self.report = report
 
-    def __call__(self, *inputs, **named):
+    def __call__(self, *inputs: Any, **named: Any) -> Any:
         return self.model(*inputs, **named)
 
     def __getattr__(self, name):

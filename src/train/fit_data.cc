@@ -2,6 +2,7 @@
 #include "thalweg/fit_data.h"
 
 #include <algorithm>
+#include <cmath>
 #include <cstring>
 #include <unordered_map>
 
@@ -37,22 +38,94 @@ bool fits_shape(const Shape& given, const Shape& declared) {
   return fits;
 }
 
-/// The message of the failure, or "" if the loss takes a target of that type.
-std::string failure_with(const TensorType& target, const Graph& graph, const Loss& loss) {
+/// What the loss makes of targets of one type.
+struct Trial {
+  std::unique_ptr<Graph> graph;
+  Value* target = nullptr;
+  /// "" if the loss takes them.
+  std::string failure;
+};
+
+Trial try_target(const TensorType& target, const Graph& graph, const Loss& loss) {
   std::unordered_map<const Value*, Value*> mapping;
-  const std::unique_ptr<Graph> trial = graph.clone(&mapping);
+  Trial trial{graph.clone(&mapping), nullptr, ""};
   Shape shape = target.shape;
   if (shape.rank() > 0) shape[0] = kFree;
   try {
     Loss::Values outputs;
     for (const Value* output : graph.outputs()) outputs.push_back(mapping.at(output));
-    Value* made = loss(outputs, {trial->input("target of a trial", {target.dtype, shape})});
-    if (made->shape().is_static() && made->shape().num_elements() == 1 && made->dtype() == DType::kF32) return "";
-    return "it gives " + made->shape().to_string() + " rather than one number";
+    trial.target = trial.graph->input("target of a trial", {target.dtype, shape});
+    const Value* made = loss(outputs, {trial.target});
+    if (!made->shape().is_static() || made->shape().num_elements() != 1 || made->dtype() != DType::kF32) {
+      trial.failure = "it gives " + made->shape().to_string() + " rather than one number";
+    }
   } catch (const Error& error) {
-    return error.what();
+    trial.failure = error.what();
+  }
+  return trial;
+}
+
+/// Class numbers that a softmax would refuse when training comes to them.
+void require_known_classes(const Tensor& labels, const Trial& trial) {
+  for (const Node* node : trial.graph->consumers(trial.target)) {
+    if (node->op_name() != "softmax_cross_entropy" || labels.dtype() != DType::kI64) continue;
+    const int64_t classes = node->input(0)->shape()[1], ignored = node->attrs().integer("ignore_index");
+    if (classes == kFree) continue;
+    const int64_t width = std::max<int64_t>(labels.num_elements() / std::max<int64_t>(labels.shape()[0], 1), 1);
+    for (int64_t i = 0; i < labels.num_elements(); ++i) {
+      const int64_t label = labels.data<int64_t>()[i];
+      if ((label >= 0 && label < classes) || label == ignored) continue;
+      raise_input_error("the target holds class ", label, " in row ", i / width, "; the model has the classes 0 to ",
+                        classes - 1);
+    }
   }
 }
+
+bool holds_whole_numbers(const Tensor& values) {
+  const Tensor wide = values.to(DType::kF64);
+  const double* data = wide.data<double>();
+  return std::all_of(data, data + wide.num_elements(), [](double value) { return std::trunc(value) == value; });
+}
+
+/// The element types and shapes in which a target may be meant, the likeliest first.
+std::vector<TensorType> likely_targets(const Tensor& given) {
+  std::vector<DType> dtypes{is_floating(given.dtype()) ? DType::kF32 : DType::kI64};
+  if (!is_floating(given.dtype())) dtypes.push_back(DType::kF32);
+  if (is_floating(given.dtype()) && holds_whole_numbers(given)) dtypes.push_back(DType::kI64);
+  const Shape& shape = given.shape();
+  std::vector<Shape> shapes{shape};
+  if (shape.rank() == 1) shapes.push_back({shape[0], 1});
+  if (shape.rank() == 2 && shape[1] == 1) shapes.push_back({shape[0]});
+  std::vector<TensorType> types;
+  for (const DType dtype : dtypes) {
+    for (const Shape& likely : shapes) types.push_back({dtype, likely});
+  }
+  return types;
+}
+
+/// Puts the outputs for some rows at a time together.
+class OutputRows {
+ public:
+  explicit OutputRows(int64_t rows) : rows_(rows) {}
+
+  void add(const std::vector<Tensor>& outputs, int64_t begin, int64_t end) {
+    for (size_t i = 0; i < outputs.size(); ++i) {
+      Shape shape = outputs[i].shape();
+      if (shape.rank() == 0 || shape[0] != end - begin) {
+        raise_input_error("output ", i, " has shape ", shape, " for ", end - begin,
+                          " rows: predict with the model itself");
+      }
+      shape[0] = rows_;
+      if (begin == 0) results_.emplace_back(outputs[i].dtype(), shape);
+      std::memcpy(results_[i].rows(begin, end).raw(), outputs[i].raw(), outputs[i].num_bytes());
+    }
+  }
+  std::vector<Tensor> take() { return std::move(results_); }
+
+ private:
+  int64_t rows_;
+  std::vector<Tensor> results_;
+};
 
 }  // namespace
 
@@ -98,17 +171,15 @@ Tensor fit_target(const Tensor& given, const Graph& graph, const Loss& loss) {
   const std::string what = "the target";
   rows_of(given, what);
   require_no_nan(given, what);
-  const Shape column{given.shape()[0], 1};
-  const DType number = is_floating(given.dtype()) ? DType::kF32 : DType::kI64;
   std::string first_failure;
-  for (const DType dtype : {number, DType::kF32}) {
-    for (const bool add_dimension : {false, true}) {
-      if (add_dimension && given.shape().rank() != 1) continue;
-      const TensorType type{dtype, add_dimension ? column : given.shape()};
-      const std::string failure = failure_with(type, graph, loss);
-      if (failure.empty()) return given.to(dtype).reshaped(type.shape);
-      if (first_failure.empty()) first_failure = failure;
+  for (const TensorType& type : likely_targets(given)) {
+    const Trial trial = try_target(type, graph, loss);
+    if (trial.failure.empty()) {
+      const Tensor target = given.to(type.dtype).reshaped(type.shape);
+      require_known_classes(target, trial);
+      return target;
     }
+    if (first_failure.empty()) first_failure = trial.failure;
   }
   raise_input_error("the loss does not take a target of ", given.type(), ": ", first_failure);
 }
@@ -127,7 +198,7 @@ std::vector<TensorType> accepted_targets(const Graph& graph, const Loss& loss) {
     for (const DType dtype : {DType::kI64, DType::kF32}) {
       const TensorType type{dtype, Shape(row)};
       const bool known = type.shape.is_static() && std::find(result.begin(), result.end(), type) == result.end();
-      if (known && failure_with({dtype, Shape(dims)}, graph, loss).empty()) result.push_back(type);
+      if (known && try_target({dtype, Shape(dims)}, graph, loss).failure.empty()) result.push_back(type);
     }
   }
   return result;
@@ -145,24 +216,25 @@ std::vector<Tensor> predict_in_batches(Model& model, const std::vector<Tensor>& 
   if (inputs.empty() || batch_size < 1) raise_input_error("there is nothing to predict from");
   const int64_t rows = rows_of(inputs.front(), "the first input");
   if (rows <= batch_size) return model.predict(inputs);
-  std::vector<Tensor> results;
+  OutputRows all(rows);
   for (int64_t begin = 0; begin < rows; begin += batch_size) {
     const int64_t end = std::min(begin + batch_size, rows);
     std::vector<Tensor> batch;
     for (const Tensor& input : inputs) batch.push_back(input.rows(begin, end));
-    const std::vector<Tensor> outputs = model.predict(batch);
-    for (size_t i = 0; i < outputs.size(); ++i) {
-      Shape shape = outputs[i].shape();
-      if (shape.rank() == 0 || shape[0] != end - begin) {
-        raise_input_error("output ", i, " has shape ", shape, " for ", end - begin,
-                          " rows: predict with the model itself");
-      }
-      shape[0] = rows;
-      if (begin == 0) results.emplace_back(outputs[i].dtype(), shape);
-      std::memcpy(results[i].rows(begin, end).raw(), outputs[i].raw(), outputs[i].num_bytes());
-    }
+    all.add(model.predict(batch), begin, end);
   }
-  return results;
+  return all.take();
+}
+
+std::vector<Tensor> predict_in_batches(Model& model, const data::Dataset& data, int64_t batch_size) {
+  const data::BatchSampler sampler(data.size(), {.batch_size = batch_size, .shuffle = false});
+  data::Loader loader(data, sampler, {.max_batches = sampler.batches_per_epoch()});
+  OutputRows all(data.size());
+  int64_t begin = 0;
+  for (data::LoadedBatch loaded; loader.next(loaded); begin += loaded.batch.size()) {
+    all.add(model.predict(loaded.batch.inputs), begin, begin + loaded.batch.size());
+  }
+  return all.take();
 }
 
 }  // namespace thalweg

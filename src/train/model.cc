@@ -84,6 +84,11 @@ Model::~Model() = default;
 
 const Graph& Model::graph() const { return *impl_->graph; }
 
+PredictOptions Model::predict_options() const {
+  const std::shared_lock<std::shared_mutex> lock(impl_->weights_mutex);
+  return impl_->predict_options;
+}
+
 void Model::set_predict_options(const PredictOptions& options) {
   const std::unique_lock<std::shared_mutex> lock(impl_->weights_mutex);
   TW_REQUIRE(options.max_programs > 0, "max_programs must be positive, got ", options.max_programs);

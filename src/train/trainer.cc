@@ -26,6 +26,7 @@ TrainOptions checked(TrainOptions options) {
   require(options.learning_rate >= 0, "learning_rate", options.learning_rate, "positive, or 0 for the optimiser's own");
   require(options.clip_norm >= 0, "clip_norm", options.clip_norm, "positive, or 0 for none");
   require(options.clip_value >= 0, "clip_value", options.clip_value, "positive, or 0 for none");
+  require(options.epochs >= 0, "epochs", static_cast<double>(options.epochs), "0 or more");
   require(options.batch_size >= 1, "batch_size", static_cast<double>(options.batch_size), "at least 1");
   require(options.accumulate >= 1, "accumulate", options.accumulate, "at least 1");
   require(options.prefetch >= 1, "prefetch", options.prefetch, "at least 1");

@@ -52,11 +52,15 @@ def test_arrays_tables_and_datasets_give_the_same():
         (frame, pd.Series(y)),
         (pa.Table.from_pandas(frame), pa.array(y)),
         (pa.Table.from_pandas(frame), pa.chunked_array([y[:100], y[100:]])),
+        (pa.RecordBatch.from_pandas(frame), pa.array(y)),
+        (frame.convert_dtypes(), pd.DataFrame({"label": y.astype(float)})),
+        (x.tolist(), y.tolist()),
         (data.TensorDataset([single], [y]), None),
         (data.from_loader(Loader(list(zip(single, y)))), None),
     ):
         fitted = estimator().fit(given, target)
         np.testing.assert_array_equal(fitted.predict(x), expected)
+        np.testing.assert_array_equal(fitted.predict(given), expected)
     assert estimator().fit(x, y).score(x, y) > 0.95
 
 
@@ -89,6 +93,13 @@ def test_validation_and_history():
         (lambda x, y: (x, np.where(y > 0, np.nan, 0.0)), "the target holds NaN"),
         (lambda x, y: (x, x[:, 0]), "the loss does not take a target of f64"),
         (lambda x, y: ((x, x), y), "1 inputs, got 2"),
+        (lambda x, y: (x.astype(object), y), "X: .* element type object"),
+        (lambda x, y: (x.astype(complex), y), "X: .* element type complex128"),
+        (lambda x, y: (x, np.array(["a", "b"] * 150)), "y: .* must be an array of numbers"),
+        (lambda x, y: (x, y + 1), "class 2 in row .*classes 0 to 1"),
+        (lambda x, y: (x, y - 1), "class -1 in row"),
+        (lambda x, y: (data.TensorDataset([x.astype("float32")], [y]), y), "leave y out"),
+        (lambda x, y: (pa.table({"a": ["x"] * 300}), y), "column 'a' holds string"),
         (lambda x, y: (pd.DataFrame({"a": x[:, 0], "b": x[:, 1], "c": ["x"] * 300}), y), "column 'c' holds"),
         (lambda x, y: (pd.DataFrame({"a": x[:, 0], "b": x[:, 1], "c": [None, *x[1:, 2]]}), y), "column 'c', row 0"),
         (lambda x, y: (pa.table({"a": x[:, 0], "b": x[:, 1], "c": [None, *x[1:, 2]]}), y), "column 'c' has 1 nulls"),
@@ -111,6 +122,46 @@ def test_other_misuse():
         estimator(callbacks=[print]).fit(*points())
     with pytest.raises(ValueError, match="no parameter 'epoch'"):
         estimator().set_params(epoch=3)
+    with pytest.raises(ValueError, match="no train option 'clipnorm'; there are .*clip_norm"):
+        estimator(options={"clipnorm": 1}).fit(*points())
+    with pytest.raises(ValueError, match="early_stopping cannot be 3"):
+        estimator(early_stopping=3).fit(*points())
+    with pytest.raises(ValueError, match="workers is 0"):
+        estimator(workers=0).fit(*points())
+    with pytest.raises(ValueError, match="validation is a pair"):
+        estimator().fit(*points(), validation=points()[0])
+    with pytest.raises(TypeError, match="an optimiser is a name .* not a int"):
+        estimator(optimizer=3).fit(*points())
+
+
+def test_a_fit_that_fails_early_leaves_the_estimator_as_it_was():
+    x, y = points()
+    fitted = estimator(epochs=1).fit(x, y)
+    expected = fitted.predict(x)
+    with pytest.raises(ValueError):
+        fitted.fit(x, y[:-1])
+    np.testing.assert_array_equal(fitted.predict(x), expected)
+    fresh = estimator(loss="crossentropy")
+    with pytest.raises(thalweg.Error, match="nearest: cross_entropy"):
+        fresh.fit(x, y)
+    assert not hasattr(fresh, "model_")
+
+
+def test_inputs_by_name():
+    class Sum(nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.head = nn.Linear(1, 2)
+
+        def forward(self, a, b):
+            return self.head(a - b)
+
+    x, y = points()
+    left, right = x[:, :1], x[:, 2:]
+    fitted = thalweg.Estimator(Sum(), epochs=20, learning_rate=0.05, metrics="accuracy", progress="none")
+    fitted.fit({"left": left, "right": right}, y)
+    assert [value.name for value in fitted.model_.graph.inputs] == ["left", "right"]
+    assert fitted.score({"right": right, "left": left}, y) > 0.9
 
 
 def test_scikit_learn_around_it():
@@ -140,17 +191,31 @@ def test_saving(tmp_path):
     fitted.save(str(tmp_path / "model.onnx"))
     single = x.astype("float32")
     np.testing.assert_allclose(thalweg.Model.load(str(tmp_path / "model.onnx"))(single), fitted.predict(x), rtol=1e-4, atol=1e-5)
-    fitted.save_weights(str(tmp_path / "weights.safetensors"))
-    other = estimator().load(str(tmp_path / "weights.safetensors"), x)
+    loaded = estimator().load(tmp_path / "model.onnx")
+    np.testing.assert_allclose(loaded.predict(x), fitted.predict(x), rtol=1e-4, atol=1e-5)
+    assert loaded.score(x, y) == fitted.score(x, y)
+    fitted.save(tmp_path / "weights.safetensors")
+    other = estimator().load(tmp_path / "weights.safetensors", x)
     np.testing.assert_array_equal(other.predict(x), fitted.predict(x))
 
 
-def test_fitted_estimators_can_be_pickled():
+def graph_of_three():
+    graph = thalweg.Graph()
+    x = graph.input("x", (None, 3))
+    graph.mark_output(network()(nn.BatchNorm1d(3)(x)), "scores")
+    return graph
+
+
+@pytest.mark.parametrize("make", [network, graph_of_three, lambda: thalweg.Model(graph_of_three())])
+def test_fitted_estimators_can_be_pickled_and_train_on(make):
     x, y = points()
-    fitted = estimator(epochs=2).fit(x, y)
+    fitted = thalweg.Estimator(make(), epochs=2, metrics=["accuracy"], progress="none").fit(x, y)
     again = pickle.loads(pickle.dumps(fitted))
     np.testing.assert_array_equal(again.predict(x), fitted.predict(x))
     assert again.score(x, y) == fitted.score(x, y)
+    assert again.history_.to_frame().equals(fitted.history_.to_frame())
+    np.testing.assert_array_equal(again.fit(x, y).predict(x), fitted.fit(x, y).predict(x))
+    assert len(cross_val_score(again, x, y, cv=2)) == 2
 
 
 def test_ctrl_c_leaves_a_usable_estimator():

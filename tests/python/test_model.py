@@ -1,5 +1,6 @@
 """Models: calls in every form, weights, files, threads."""
 
+import pickle
 import threading
 
 import numpy as np
@@ -139,3 +140,19 @@ def test_other_threads_go_on_while_the_engine_works():
     worker.join()
     # If calls kept the interpreter to themselves, this thread would get a turn or two between them.
     assert turns > 1000
+
+
+def test_models_and_graphs_can_be_pickled(rng):
+    net = nn.Sequential(nn.Conv2d(2, 4, 3), nn.BatchNorm2d(4), nn.Dropout(0.5), nn.Flatten(), nn.Linear(64, 3))
+    model = thalweg.Model(net, [thalweg.Input((None, 2, 6, 6), name="image")], threads=1)
+    model.freeze("0.*")
+    again = pickle.loads(pickle.dumps(model))
+    x = rng.random((3, 2, 6, 6)).astype("float32")
+    np.testing.assert_array_equal(again(x), model(x))
+    assert str(again.graph) == str(model.graph)
+    assert [value.trainable for value in again.graph.parameters] == [value.trainable for value in model.graph.parameters]
+    assert again.weight_names() == model.weight_names()
+    graph = thalweg.trace(net, [thalweg.Input((None, 2, 6, 6))])
+    restored = pickle.loads(pickle.dumps(graph))
+    assert [repr(node) for node in restored.nodes] == [repr(node) for node in graph.nodes]
+    np.testing.assert_array_equal(thalweg.Model(restored)(x), thalweg.Model(graph)(x))

@@ -78,9 +78,28 @@ TEST(FitData, FindsTheTargetThatTheLossTakes) {
             (TensorType{DType::kF32, {4, 1}}));
   EXPECT_EQ(fit_target(Tensor::zeros(DType::kF64, {4, 1}), *number, losses::by_name("mse")).type(),
             (TensorType{DType::kF32, {4, 1}}));
-  EXPECT_THAT(
-      message_of([&] { fit_target(Tensor::zeros(DType::kF32, {4}), *classes, losses::by_name("cross_entropy")); }),
-      testing::HasSubstr("the loss does not take a target of f32[4]"));
+  EXPECT_THAT(message_of([&] {
+                fit_target(Tensor::from<float>({2}, {0, 0.5}), *classes, losses::by_name("cross_entropy"));
+              }),
+              testing::HasSubstr("the loss does not take a target of f32[2]"));
+}
+
+TEST(FitData, TakesClassesAsNumbersOfAnyKindOrAsAColumn) {
+  const auto classes = linear_graph(3);
+  const Loss loss = losses::by_name("cross_entropy");
+  const TensorType expected{DType::kI64, {3}};
+  EXPECT_EQ(fit_target(Tensor::from<double>({3}, {0, 2, 1}), *classes, loss).type(), expected);
+  EXPECT_EQ(fit_target(Tensor::from<int64_t>({3, 1}, {0, 2, 1}), *classes, loss).type(), expected);
+}
+
+TEST(FitData, NamesAClassThatTheModelDoesNotHave) {
+  const auto classes = linear_graph(3);
+  const Loss loss = losses::by_name("cross_entropy");
+  const std::string message = message_of([&] { fit_target(Tensor::from<int64_t>({3}, {0, 2, 3}), *classes, loss); });
+  EXPECT_EQ(message, "the target holds class 3 in row 2; the model has the classes 0 to 2");
+  EXPECT_THAT(message_of([&] { fit_target(Tensor::from<int64_t>({1}, {-1}), *classes, loss); }),
+              testing::HasSubstr("class -1 in row 0"));
+  EXPECT_NO_THROW(fit_target(Tensor::from<int64_t>({2}, {-100, 1}), *classes, loss)) << "ignored";
 }
 
 TEST(FitData, ComparesRows) {
@@ -97,7 +116,12 @@ TEST(FitData, PredictsInBatches) {
   for (int64_t i = 0; i < 21; ++i) x.data<float>()[i] = static_cast<float>(i);
   const Tensor whole = model.predict({x})[0], parts = predict_in_batches(model, {x}, 3)[0];
   ASSERT_EQ(parts.type(), whole.type());
-  for (int64_t i = 0; i < 14; ++i) EXPECT_NEAR(parts.data<float>()[i], whole.data<float>()[i], 1e-4);
+  const Tensor read = predict_in_batches(model, data::TensorDataset({x}), 3)[0];
+  ASSERT_EQ(read.type(), whole.type());
+  for (int64_t i = 0; i < 14; ++i) {
+    EXPECT_NEAR(parts.data<float>()[i], whole.data<float>()[i], 1e-4);
+    EXPECT_EQ(read.data<float>()[i], parts.data<float>()[i]);
+  }
 }
 
 }  // namespace

@@ -45,7 +45,7 @@ def _kind(leaf):
     return (tuple(leaf.shape[1:]), leaf.dim(), leaf.dtype) if isinstance(leaf, torch.Tensor) else leaf
 
 
-def accelerate(module, **options):
+def accelerate(module: torch.nn.Module, **options) -> Accelerated:
     """The module, computed by Thalweg, with the same way to call it: for inference.
 
     ``options`` are those of thalweg.Model; kernels are chosen by measuring unless they say otherwise.

@@ -202,7 +202,9 @@ def convert_module(module, args, kwargs, *, free_batch, training):
     raise Error(_report(converter.unsupported))
 
 
-def from_torch(module, example_inputs, *, free_batch=True, training=True, **options):
+def from_torch(
+    module: torch.nn.Module, example_inputs, *, free_batch: bool = True, training: bool = True, **options
+) -> Model:
     """A model that computes what a PyTorch module does, for inference and for training.
 
     ``example_inputs`` is a tensor or a tuple of what the module's forward takes. The first dimension of each tensor stays
@@ -223,7 +225,7 @@ def from_torch(module, example_inputs, *, free_batch=True, training=True, **opti
     return Model(graph, **options)
 
 
-def load_into_torch(model, module):
+def load_into_torch(model: Model, module: torch.nn.Module) -> torch.nn.Module:
     """Copies the weights of a model that came from ``module``, trained or not, back into it. Returns the module."""
     weights = {name: torch.from_numpy(value) for name, value in model.state_dict().items()}
     missing, unexpected = module.load_state_dict(weights, strict=False)

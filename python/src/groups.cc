@@ -1,0 +1,86 @@
+// Copyright The Thalweg Authors. SPDX-License-Identifier: Apache-2.0
+#include "groups.h"
+
+#include "thalweg/sync.h"
+
+namespace thalweg::python {
+namespace {
+
+/// Null once it is closed.
+struct RendezvousHandle {
+  std::unique_ptr<comm::Rendezvous> rendezvous;
+};
+
+RendezvousHandle make_rendezvous(int size, const std::string& secret) {
+  if (size < 1) raise_input_error("a group needs at least 1 worker, not ", size);
+  comm::RendezvousOptions options;
+  options.secret = secret;
+  options.min_size = size;
+  options.max_size = size;
+  options.log = [](const std::string&) {};
+  return {std::make_unique<comm::Rendezvous>(options)};
+}
+
+std::string address_of(const RendezvousHandle& handle) {
+  if (!handle.rendezvous) throw InputError("this rendezvous has been closed: make another one");
+  return handle.rendezvous->address();
+}
+
+SchemeHandle join(const std::string& scheme, const std::optional<std::string>& rendezvous, const std::string& secret) {
+  sync::SchemeOptions options;
+  options.name = scheme;
+  comm::GroupOptions group;
+  if (!rendezvous.has_value()) group = comm::options_from_environment();
+  if (rendezvous.has_value()) group.rendezvous = *rendezvous;
+  if (rendezvous.has_value()) group.secret = secret;
+  return {sync::make_scheme(options, comm::Group::join(group))};
+}
+
+std::map<std::string, std::string> schemes() {
+  std::map<std::string, std::string> result;
+  for (const sync::Preset& preset : sync::presets()) result[preset.name] = preset.description;
+  return result;
+}
+
+/// `close`, and `with` around it. Closing ends threads that may wait for the interpreter.
+template <typename Handle, typename Member>
+void def_close(nb::class_<Handle>& type, Member member, const char* doc) {
+  const auto close = [member](Handle& self) {
+    const nb::gil_scoped_release release;
+    (self.*member).reset();
+  };
+  type.def("close", close, doc)
+      .def("__enter__", [](nb::handle self) { return nb::borrow(self); })
+      .def(
+          "__exit__", [close](Handle& self, const nb::args&) { close(self); }, "exception"_a);
+}
+
+}  // namespace
+
+std::shared_ptr<Scheme> open_scheme(const SchemeHandle& handle) {
+  if (!handle.scheme) throw InputError("this worker has left its group: the scheme is closed; join a group again");
+  return handle.scheme;
+}
+
+void bind_groups(nb::module_& module) {
+  auto m = module.def_submodule("groups", "Groups of processes that train one model.");
+  nb::class_<SchemeHandle> scheme(module, "Scheme", "How workers train one model together, for Trainer and Estimator.");
+  def_close(scheme, &SchemeHandle::scheme, "Leaves the group once no trainer uses it any more.");
+  nb::class_<RendezvousHandle> rendezvous(m, "Rendezvous", "Where the members of a group meet.");
+  rendezvous
+      .def(
+          "__init__",
+          [](RendezvousHandle* self, int size, const std::string& secret) {
+            new (self) RendezvousHandle(make_rendezvous(size, secret));
+          },
+          "size"_a, "secret"_a, nb::call_guard<nb::gil_scoped_release>())
+      .def_prop_ro("address", address_of);
+  def_close(rendezvous, &RendezvousHandle::rendezvous, "Nobody can join any more.");
+  m.def("make_secret", comm::make_secret, "A secret nobody can guess, for one job.");
+  m.def("join", join, "scheme"_a = sync::SchemeOptions{}.name, "rendezvous"_a = nb::none(), "secret"_a = "",
+        nb::call_guard<nb::gil_scoped_release>(),
+        "Joins a group and returns the scheme for Trainer; without a rendezvous, that of `thalweg launch`.");
+  m.def("schemes", schemes, "What each scheme does, by name.");
+}
+
+}  // namespace thalweg::python
