@@ -53,6 +53,9 @@ add_custom_command(
   OUTPUT "${jvm_jar}"
   COMMAND ${jvm_maven} package -Dmaven.test.skip=true
   COMMAND "${CMAKE_COMMAND}" -E copy "${PROJECT_BINARY_DIR}/jvm/maven/thalweg-spark_2.13-${PROJECT_VERSION}.jar" "${jvm_jar}"
+  # Where thalweg.spark.jar() looks for it.
+  COMMAND "${CMAKE_COMMAND}" -E make_directory "${PROJECT_BINARY_DIR}/python/thalweg/spark"
+  COMMAND "${CMAKE_COMMAND}" -E create_symlink "${jvm_jar}" "${PROJECT_BINARY_DIR}/python/thalweg/spark/thalweg-spark.jar"
   DEPENDS "${jvm_manifest}" ${jvm_sources} "${PROJECT_SOURCE_DIR}/jvm/pom.xml"
   COMMENT "Building the jar for Spark"
   VERBATIM)

@@ -1,5 +1,5 @@
 /* Copyright The Thalweg Authors. SPDX-License-Identifier: Apache-2.0 */
-/* The stable C interface: load an ONNX model, see what it takes and gives, run it.
+/* The stable C interface: load an ONNX model, see what it takes and gives, run it, on images too.
  *
  * Functions that can fail return a tw_status; tw_last_error() then says what went wrong. No exception leaves them.
  * Strings and pointers that functions hand out belong to the object they were asked of, and live as long as it does.
@@ -99,6 +99,11 @@ const char* tw_model_metadata(const tw_model* model, const char* key);
  * must be freed with tw_result_free. */
 tw_status tw_model_run(const tw_model* model, const tw_tensor* inputs, size_t num_inputs, tw_result** result);
 
+/* Reads output `index` of a run, [rows, classes], as classes: the tensors of *classes are the probabilities,
+ * f32 [rows, classes], and the number of the most probable class of each row, i64 [rows]. Softmax is applied unless the
+ * model ends with it; a single element in a row speaks for the second of two classes. Freed with tw_result_free. */
+tw_status tw_model_classify(const tw_model* model, const tw_result* result, size_t index, tw_result** classes);
+
 /* Which kernels run for these inputs, and how long each takes; the text is the string of the result. */
 tw_status tw_model_explain(const tw_model* model, const tw_tensor* inputs, size_t num_inputs, tw_result** result);
 
@@ -125,6 +130,34 @@ tw_status tw_result_tensor(const tw_result* result, size_t index, tw_tensor* ten
 const char* tw_result_text(const tw_result* result);
 /* Null is allowed. */
 void tw_result_free(tw_result* result);
+
+/* From images to the rows of a batch: a pipeline of transforms, as the metadata property "thalweg.preprocessing" of a
+ * model holds it. A pipeline may be used by several threads at once. */
+typedef struct tw_pipeline tw_pipeline;
+
+/* An image in memory of the caller's. */
+typedef struct tw_image {
+  const void* bytes; /* of a file (JPEG, PNG, GIF, BMP), or pixels */
+  size_t size;
+  const char* name; /* what errors call it; may be null */
+  /* Of pixels as OpenCV and Spark keep them, rows of blue, green, red (and alpha) or of grey; 0, 0, 0: a file. */
+  int64_t height;
+  int64_t width;
+  int64_t channels;
+} tw_image;
+
+/* `channels` is what a model takes: 3 (red, green, blue) or 1 (grey), whatever the images have. On success *pipeline
+ * must be freed with tw_pipeline_free. TW_ERROR also if images would come out in different sizes. */
+tw_status tw_pipeline_create(const char* json, int32_t channels, tw_pipeline** pipeline);
+/* Null is allowed. */
+void tw_pipeline_free(tw_pipeline* pipeline);
+/* What one image becomes, without the batch; its name is "". */
+tw_status tw_pipeline_row(const tw_pipeline* pipeline, tw_value_info* info);
+/* Decodes and transforms images, each into its row of `rows`, which has `rows_bytes` bytes, on `threads` threads. If
+ * `failed` is null the first bad image is an error; otherwise it has an entry for each image, which becomes 1 if that
+ * is bad, and 0 if not; tw_last_error then says what is wrong with the first of them. */
+tw_status tw_pipeline_run(const tw_pipeline* pipeline, const tw_image* images, size_t count, int32_t threads,
+                          void* rows, size_t rows_bytes, uint8_t* failed);
 
 #ifdef __cplusplus
 } /* extern "C" */

@@ -44,6 +44,8 @@ struct ValueDescription {
   std::optional<Shape> shape;
   /// The model's names of unknown dimensions, "" where it has none; as long as the shape.
   std::vector<std::string> dimension_names;
+  /// Of an output: the operator that it comes from, as "Softmax"; otherwise "".
+  std::string made_by = {};
 };
 
 /// As "images f32[N, 3, 224, 224]".

@@ -1,6 +1,7 @@
 // Copyright The Thalweg Authors. SPDX-License-Identifier: Apache-2.0
 #include "capi/guard.h"
 #include "capi/result.h"
+#include "infer/classification.h"
 #include "thalweg/c_api.h"
 #include "thalweg/inference.h"
 
@@ -134,6 +135,19 @@ tw_status tw_model_run(const tw_model* model, const tw_tensor* inputs, size_t nu
       }
     }
     *result = made.release();
+  });
+}
+
+tw_status tw_model_classify(const tw_model* model, const tw_result* result, size_t index, tw_result** classes) {
+  return guarded([&] {
+    TW_REQUIRE(model != nullptr && result != nullptr && classes != nullptr, "tw_model_classify: a null pointer");
+    const std::vector<ValueDescription>& outputs = model->model.outputs();
+    TW_REQUIRE(index < outputs.size() && index < result->tensors.size(), "there are ", outputs.size(),
+               " outputs, none of number ", index);
+    thalweg::Classification found = thalweg::classify(result->tensors[index], outputs[index].made_by);
+    auto made = std::make_unique<tw_result>();
+    made->tensors = {std::move(found.probabilities), std::move(found.classes)};
+    *classes = made.release();
   });
 }
 

@@ -1,4 +1,6 @@
 // Copyright The Thalweg Authors. SPDX-License-Identifier: Apache-2.0
+#include <algorithm>
+
 #include "base/limits.h"
 #include "base/text.h"
 #include "formats/onnx/model_writer.h"
@@ -60,6 +62,14 @@ std::shared_ptr<Variables> find_weights(const std::shared_ptr<const onnx::ModelF
   return std::make_shared<Variables>(std::move(weights));
 }
 
+/// The operator of the node that a value comes from, "" if there is none.
+std::string operator_of(const onnx::GraphProto& graph, const std::string& value) {
+  for (const onnx::NodeProto& node : graph.node) {
+    if (std::find(node.output.begin(), node.output.end(), value) != node.output.end()) return std::string(node.op_type);
+  }
+  return "";
+}
+
 void require_fits(const std::string& model, const ValueDescription& declared, const Tensor& given) {
   TW_REQUIRE(given.defined(), model, ": input ", printable(declared.name), " is an empty tensor");
   bool fits = !declared.dtype.has_value() || *declared.dtype == given.dtype();
@@ -89,7 +99,10 @@ struct InferenceModel::Impl {
     context.variables = find_weights(context.model);
     executor = std::make_unique<Executor>(context, context.model->proto.graph);
     for (const onnx::ValueInfoProto* info : executor->plan().inputs) inputs.push_back(describe_value(*info));
-    for (const onnx::ValueInfoProto& info : context.model->proto.graph.output) outputs.push_back(describe_value(info));
+    for (const onnx::ValueInfoProto& info : context.model->proto.graph.output) {
+      outputs.push_back(describe_value(info));
+      outputs.back().made_by = operator_of(context.model->proto.graph, info.name);
+    }
     for (const auto& [key, value] : context.model->proto.metadata_props) metadata[key] = value;
     context.precision = options.precision.value_or(declared_precision());
     summary = summarize(*context.model, *context.variables);

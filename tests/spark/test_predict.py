@@ -1,39 +1,123 @@
-"""ThalwegModel on a cluster: answers equal those of the engine in this process, and errors name the row and the column."""
+"""thalweg.spark.Model on a cluster: answers equal those of the engine in this process, and errors name row and column."""
 
 import numpy as np
+import pytest
+from pyspark.ml import Pipeline, PipelineModel
+from pyspark.ml.feature import VectorAssembler
 from pyspark.ml.linalg import Vectors
+from pyspark.sql import functions
+
+import thalweg
+import thalweg.spark
 
 
-def stage(spark, path):
-    return spark.sparkContext._jvm.io.thalweg.spark.ThalwegModel.fromFile(str(path))
+@pytest.fixture(scope="module")
+def numbers():
+    return np.random.default_rng(0).standard_normal((100, 4)).astype("float32")
 
 
-def strings(spark, *values):
-    array = spark.sparkContext._gateway.new_array(spark.sparkContext._jvm.String, len(values))
-    for i, value in enumerate(values):
-        array[i] = value
-    return array
+@pytest.fixture(scope="module")
+def frame(spark, numbers):
+    """The numbers as columns, as an array, and as vectors."""
+    rows = [(i, *map(float, row), list(map(float, row)), Vectors.dense(row.astype("float64")))
+            for i, row in enumerate(numbers)]
+    columns = spark.createDataFrame(rows, ["id", "a", "b", "c", "d", "array", "vector"])
+    return columns.repartition(3).cache()
 
 
-def transform(spark, model, frame):
-    from pyspark.sql import DataFrame
-
-    return DataFrame(model.transform(frame._jdf), spark)
+def answers(predicted, column):
+    return np.array([row[0] for row in predicted.orderBy("id").select(column).collect()])
 
 
-def test_numeric_columns_are_joined(spark, perceptron, rng):
+@pytest.mark.parametrize("columns", [["a", "b", "c", "d"], ["array"], ["vector"]])
+def test_columns_become_inputs(frame, perceptron, numbers, columns):
     path, model = perceptron
-    numbers = rng.standard_normal((100, 4)).astype("float32")
-    frame = spark.createDataFrame([(i, *map(float, row)) for i, row in enumerate(numbers)], "id long, a float, b double, c float, d float")
-    predicted = transform(spark, stage(spark, path).setInputCols(strings(spark, "a", "b", "c", "d")).setOutputCols(strings(spark, "scores")), frame)
-    rows = predicted.orderBy("id").collect()
-    np.testing.assert_allclose([row.scores for row in rows], model(numbers), rtol=1e-5, atol=1e-6)
+    predicted = thalweg.spark.Model.load(path, input_cols=columns, output_cols=["scores"]).transform(frame)
+    assert predicted.schema["scores"].dataType.simpleString() == "array<float>"
+    np.testing.assert_allclose(answers(predicted, "scores"), model(numbers), rtol=1e-5, atol=1e-6)
 
 
-def test_vectors(spark, perceptron, rng):
+def test_kinds_of_outputs(frame, perceptron, numbers):
     path, model = perceptron
-    numbers = rng.standard_normal((10, 4)).astype("float32")
-    frame = spark.createDataFrame([(i, Vectors.dense(row)) for i, row in enumerate(numbers.astype("float64"))], ["id", "v"])
-    predicted = transform(spark, stage(spark, path).setInputCols(strings(spark, "v")).setOutputKinds(strings(spark, "raw")).setOutputCols(strings(spark, "scores")), frame)
+    stage = thalweg.spark.Model.load(path, input_cols=["array"], output_cols=["raw", "p", "class", "all"],
+                                     output_kinds=["raw", "probability", "class", "struct"])
+    predicted = stage.transform(frame)
+    scores = model(numbers)
+    probabilities = np.exp(scores) / np.exp(scores).sum(axis=1, keepdims=True)
     rows = predicted.orderBy("id").collect()
-    np.testing.assert_allclose([row.scores.toArray() for row in rows], model(numbers), rtol=1e-5, atol=1e-6)
+    np.testing.assert_allclose([row["raw"].toArray() for row in rows], scores, rtol=1e-5, atol=1e-6)
+    np.testing.assert_allclose([row["p"].toArray() for row in rows], probabilities, rtol=1e-5)
+    assert [row["class"] for row in rows] == scores.argmax(axis=1).tolist()
+    assert rows[0]["all"]["shape"] == [3]
+    np.testing.assert_allclose([row["all"]["values"] for row in rows], scores, rtol=1e-5, atol=1e-6)
+
+
+@pytest.mark.parametrize("partitions", [1, 7, 100])
+def test_any_number_of_partitions(frame, perceptron, numbers, partitions):
+    path, model = perceptron
+    stage = thalweg.spark.Model.load(path, input_cols=["array"], output_cols=["scores"], batch_size=8)
+    predicted = stage.transform(frame.repartition(partitions))
+    np.testing.assert_allclose(answers(predicted, "scores"), model(numbers), rtol=1e-5, atol=1e-6)
+
+
+def test_an_empty_frame_gives_an_empty_one(frame, perceptron):
+    stage = thalweg.spark.Model.load(perceptron[0], input_cols=["array"], output_cols=["scores"])
+    assert stage.transform(frame.limit(0)).collect() == []
+
+
+def test_saved_pipelines_come_back(frame, perceptron, numbers, tmp_path):
+    path, model = perceptron
+    stage = thalweg.spark.Model.load(path, input_cols=["v"], output_cols=["scores"], batch_size=16)
+    assembler = VectorAssembler(inputCols=["a", "b", "c", "d"], outputCol="v")
+    Pipeline(stages=[assembler, stage]).fit(frame).write().overwrite().save(str(tmp_path / "pipeline"))
+    loaded = PipelineModel.load(str(tmp_path / "pipeline"))
+    assert isinstance(loaded.stages[1], thalweg.spark.Model)
+    assert loaded.stages[1].getOrDefault("batchSize") == 16
+    np.testing.assert_allclose(answers(loaded.transform(frame), "scores"), model(numbers), rtol=1e-5, atol=1e-6)
+    files = list((tmp_path / "pipeline").rglob("model.onnx"))
+    np.testing.assert_array_equal(thalweg.Model.load(str(files[0]))(numbers), model(numbers))
+    alone = thalweg.spark.Model.load(str(files[0].parent))
+    assert alone.getOrDefault("inputCols") == ["v"]
+
+
+def failure(stage, frame):
+    with pytest.raises(Exception) as caught:
+        stage.transform(frame).collect()
+    return str(caught.value)
+
+
+def test_bad_rows_are_named_or_skipped(spark, perceptron):
+    rows = [(i, [1.0, 2.0, 3.0, 4.0]) for i in range(5)] + [(5, None), (6, [1.0]), (7, [1.0, None, 3.0, 4.0])]
+    frame = spark.createDataFrame(rows, "id long, x array<double>").coalesce(1)
+    stage = thalweg.spark.Model.load(perceptron[0], input_cols=["x"], output_cols=["scores"])
+    assert "row 5 of partition 0: column 'x' is null" in failure(stage, frame)
+    assert "row 0 of partition 0: column 'x' holds 1 numbers" in failure(stage, frame.where("id = 6"))
+    assert "holds an array with a null in it" in failure(stage, frame.where("id = 7"))
+    skipping = stage.copy().configure(bad_rows="skip")
+    assert [row.id for row in skipping.transform(frame).collect()] == [0, 1, 2, 3, 4]
+
+
+def test_wrong_columns_are_refused_before_anything_runs(frame, perceptron):
+    path, _ = perceptron
+    with pytest.raises(Exception, match="there is no column 'nothing'; the columns are id, a"):
+        thalweg.spark.Model.load(path, input_cols=["nothing"]).transform(frame)
+    with pytest.raises(Exception, match="column 'text' is of type string"):
+        stage = thalweg.spark.Model.load(path, input_cols=["text"])
+        stage.transform(frame.withColumn("text", functions.lit("x")))
+    with pytest.raises(Exception, match="the output column 'a' exists already"):
+        thalweg.spark.Model.load(path, input_cols=["array"], output_cols=["a"]).transform(frame)
+    with pytest.raises(Exception, match="there is no kind of output 'scores'"):
+        thalweg.spark.Model.load(path, input_cols=["array"], output_kinds=["scores"]).transform(frame)
+    with pytest.raises(TypeError, match="there is no parameter inputColumns"):
+        thalweg.spark.Model.load(path, input_columns=["array"])
+
+
+def test_a_stream(spark, perceptron, tmp_path, numbers):
+    path, model = perceptron
+    rows = [(i, list(map(float, row))) for i, row in enumerate(numbers)]
+    spark.createDataFrame(rows, "id long, x array<float>").write.parquet(str(tmp_path / "in"))
+    stream = spark.readStream.schema("id long, x array<float>").parquet(str(tmp_path / "in"))
+    stage = thalweg.spark.Model.load(path, input_cols=["x"], output_cols=["scores"])
+    query = stage.transform(stream).writeStream.format("memory").queryName("predicted").trigger(availableNow=True).start()
+    assert query.awaitTermination(120)
+    np.testing.assert_allclose(answers(spark.table("predicted"), "scores"), model(numbers), rtol=1e-5, atol=1e-6)

@@ -107,4 +107,12 @@ JNIEXPORT jlong JNICALL Java_io_thalweg_jni_NativeModel_run(JNIEnv* env, jclass,
   });
 }
 
+JNIEXPORT jlong JNICALL Java_io_thalweg_jni_NativeModel_classify(JNIEnv* env, jclass, jlong model, jlong result,
+                                                                 jint output) {
+  tw_result* classes = nullptr;
+  const tw_status status = tw_model_classify(object_from<tw_model>(model), object_from<tw_result>(result),
+                                             static_cast<size_t>(output), &classes);
+  return succeeded(env, status) ? handle_of(classes) : 0;
+}
+
 }  // extern "C"

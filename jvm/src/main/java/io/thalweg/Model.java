@@ -65,6 +65,19 @@ public final class Model implements AutoCloseable {
     }
   }
 
+  /**
+   * Reads an output [rows, classes] as classes: tensor 0 of the result holds the probabilities, f32 [rows, classes], and
+   * tensor 1 the number of the most probable class of each row, i64 [rows].
+   */
+  public Result classify(Result result, int output) {
+    lifetime.readLock().lock();
+    try {
+      return new Result(NativeModel.classify(open(), result.open(), output));
+    } finally {
+      lifetime.readLock().unlock();
+    }
+  }
+
   @Override
   public void close() {
     lifetime.writeLock().lock();

@@ -42,7 +42,7 @@ public final class Result implements AutoCloseable {
     }
   }
 
-  private long open() {
+  long open() {
     if (handle == 0) {
       throw new ThalwegException("the result is closed");
     }

@@ -33,4 +33,7 @@ public final class NativeModel {
 
   /** Gives the handle of a result, for {@link NativeResult}. */
   public static native long run(long model, ByteBuffer[] buffers, int[] dtypes, long[][] shapes);
+
+  /** The same. */
+  public static native long classify(long model, long result, int output);
 }

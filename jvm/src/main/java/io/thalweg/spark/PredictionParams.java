@@ -22,6 +22,7 @@ public interface PredictionParams extends Params {
     final IntParam threads;
     final Param<String> precision;
     final Param<String> badRows;
+    final Param<String> preprocessing;
 
     Holder(Params parent) {
       inputCols = new StringArrayParam(parent, "inputCols", "columns that the model's inputs are made of, in order");
@@ -31,11 +32,13 @@ public interface PredictionParams extends Params {
               parent, "outputs", "the model's output for each of outputCols; by default the only one, or all in order");
       outputKinds =
           new StringArrayParam(
-              parent, "outputKinds", "the form of each of outputCols: array, raw, value or struct; one for all is enough");
+              parent, "outputKinds", "the form of each of outputCols: array, raw, probability, class, label, value or struct; one for all is enough");
       batchSize = new IntParam(parent, "batchSize", "rows of a run; 0: chosen by the size of a row");
       threads = new IntParam(parent, "threads", "threads of a run; 0: those of the task (spark.task.cpus)");
       precision = new Param<>(parent, "precision", "f32, bf16, or declared: what the model's metadata asks for, else f32");
       badRows = new Param<>(parent, "badRows", "what to do with rows whose values do not fit: fail or skip");
+      preprocessing =
+          new Param<>(parent, "preprocessing", "from an image to the model's input, as JSON; by default what the model carries");
     }
 
     ParamPair<?>[] defaults() {
@@ -81,5 +84,9 @@ public interface PredictionParams extends Params {
 
   default Param<String> badRows() {
     return predictionParams().badRows;
+  }
+
+  default Param<String> preprocessing() {
+    return predictionParams().preprocessing;
   }
 }

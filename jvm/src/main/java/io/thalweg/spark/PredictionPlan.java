@@ -3,8 +3,7 @@ package io.thalweg.spark;
 
 import io.thalweg.Model;
 import io.thalweg.ThalwegException;
-import io.thalweg.ValueInfo;
-import io.thalweg.spark.columns.InputColumns;
+import io.thalweg.spark.columns.ModelInput;
 import io.thalweg.spark.columns.OutputColumn;
 import java.io.Serializable;
 import java.util.List;
@@ -18,7 +17,7 @@ import org.apache.spark.sql.types.StructType;
  * @param skipBadRows leave out rows whose values do not fit, rather than fail
  */
 record PredictionPlan(
-    List<InputColumns> inputs,
+    List<ModelInput> inputs,
     List<OutputColumn> outputs,
     int batchRows,
     int threads,
@@ -44,7 +43,7 @@ record PredictionPlan(
 
   /** The rows that a run takes if the model fixes their number, otherwise -1. */
   private long fixedRows() {
-    return inputs.stream().mapToLong(input -> input.input().fixedRows()).max().orElse(-1);
+    return inputs.stream().mapToLong(input -> input.info().fixedRows()).max().orElse(-1);
   }
 
   /** The most rows of a run. */
@@ -57,12 +56,11 @@ record PredictionPlan(
 
   private int chosenRows() {
     long bytes = 0;
-    for (InputColumns columns : inputs) {
-      ValueInfo input = columns.input();
-      if (input.rowElements() < 0) {
+    for (ModelInput input : inputs) {
+      if (input.rowBytes() < 0) {
         return ROWS_OF_UNKNOWN_SIZE;
       }
-      bytes += input.rowElements() * input.dtype().bytes();
+      bytes += input.rowBytes();
     }
     return roundUp((int) Math.max(1, Math.min(MOST_ROWS, BATCH_BYTES / Math.max(1, bytes))));
   }

@@ -1,6 +1,7 @@
 // Copyright The Thalweg Authors. SPDX-License-Identifier: Apache-2.0
 package io.thalweg.spark;
 
+import io.thalweg.spark.columns.RowBatch;
 import java.util.Iterator;
 import org.apache.spark.TaskContext;
 import org.apache.spark.api.java.function.MapPartitionsFunction;
@@ -29,10 +30,13 @@ final class PredictionTask implements MapPartitionsFunction<Row, Row> {
       return rows;
     }
     TaskContext context = TaskContext.get();
-    SharedModels.Key key = new SharedModels.Key(model.hash(), threads(context), plan.precision());
-    SharedModels.Lease lease = SharedModels.use(key, model::file);
+    int threads = threads(context);
+    SharedModels.Lease lease =
+        SharedModels.use(new SharedModels.Key(model.hash(), threads, plan.precision()), model::file);
     context.addTaskCompletionListener((TaskCompletionListener) ended -> lease.close());
-    return new PredictionIterator(lease.model(), plan, rows, context.partitionId());
+    RowBatch batch = new RowBatch(rows, context.partitionId(), plan.inputs(), plan.mostRows(), plan.skipBadRows());
+    context.addTaskCompletionListener((TaskCompletionListener) ended -> batch.close());
+    return new PredictionIterator(lease.model(), plan, batch, threads);
   }
 
   /** Those that Spark counts on for a task, unless the machine or its control group has fewer. */

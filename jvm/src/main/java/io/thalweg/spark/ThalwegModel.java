@@ -4,7 +4,7 @@ package io.thalweg.spark;
 import io.thalweg.Model.Precision;
 import io.thalweg.ThalwegException;
 import io.thalweg.ValueInfo;
-import io.thalweg.spark.columns.InputColumns;
+import io.thalweg.spark.columns.ModelInput;
 import io.thalweg.spark.columns.OutputColumn;
 import io.thalweg.spark.columns.OutputKind;
 import java.util.ArrayList;
@@ -117,6 +117,10 @@ public final class ThalwegModel extends Model<ThalwegModel> implements Predictio
     return (ThalwegModel) set(badRows(), what);
   }
 
+  public ThalwegModel setPreprocessing(String json) {
+    return (ThalwegModel) set(preprocessing(), json);
+  }
+
   @Override
   public Dataset<Row> transform(Dataset<?> dataset) {
     PredictionPlan plan = plan(dataset.schema());
@@ -138,7 +142,8 @@ public final class ThalwegModel extends Model<ThalwegModel> implements Predictio
   }
 
   private PredictionPlan plan(StructType schema) {
-    List<InputColumns> inputs = InputColumns.assign(signature.inputs(), schema, required(inputCols()));
+    String images = isDefined(preprocessing()) ? getOrDefault(preprocessing()) : signature.preprocessing();
+    List<ModelInput> inputs = ModelInput.assign(signature.inputs(), schema, required(inputCols()), images);
     return new PredictionPlan(
         new ArrayList<>(inputs),
         new ArrayList<>(outputColumns()),
@@ -166,7 +171,7 @@ public final class ThalwegModel extends Model<ThalwegModel> implements Predictio
         throw new ThalwegException(
             "there is no output of the model for column '" + columns[i] + "'; its outputs are " + known);
       }
-      result.add(new OutputColumn(columns[i], output, signature.outputs().get(output), OutputKind.of(at(kinds, i))));
+      result.add(new OutputColumn(columns[i], output, signature.outputs().get(output), OutputKind.of(at(kinds, i)), signature.classNames()));
     }
     return result;
   }

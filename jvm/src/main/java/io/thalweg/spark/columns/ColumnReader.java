@@ -14,6 +14,7 @@ import org.apache.spark.sql.types.ArrayType;
 import org.apache.spark.sql.types.BooleanType;
 import org.apache.spark.sql.types.DataType;
 import org.apache.spark.sql.types.NumericType;
+import org.apache.spark.sql.types.StructField;
 import org.apache.spark.sql.types.StructType;
 import scala.collection.Iterator;
 
@@ -27,13 +28,9 @@ public final class ColumnReader implements Serializable {
 
   /** Throws if there is no such column, or if it holds no numbers. */
   public ColumnReader(StructType schema, String column) {
-    if (!Arrays.asList(schema.fieldNames()).contains(column)) {
-      throw new ThalwegException(
-          "there is no column '" + column + "'; the columns are " + String.join(", ", schema.fieldNames()));
-    }
     this.column = column;
+    DataType type = field(schema, column).dataType();
     this.index = schema.fieldIndex(column);
-    DataType type = schema.fields()[index].dataType();
     this.scalar = isNumber(type);
     if (!scalar && !type.equals(SQLDataTypes.VectorType()) && !isNumber(innermost(type))) {
       throw new ThalwegException(
@@ -43,11 +40,6 @@ public final class ColumnReader implements Serializable {
 
   public String column() {
     return column;
-  }
-
-  /** Whether each row holds exactly one number. */
-  public boolean isScalar() {
-    return scalar;
   }
 
   /** The numbers in this column of the row; an array's and a vector's length may differ from row to row. */
@@ -72,7 +64,16 @@ public final class ColumnReader implements Serializable {
     return value;
   }
 
-  private static boolean isNumber(DataType type) {
+  /** Throws if there is no such column. */
+  static StructField field(StructType schema, String column) {
+    if (!Arrays.asList(schema.fieldNames()).contains(column)) {
+      throw new ThalwegException(
+          "there is no column '" + column + "'; the columns are " + String.join(", ", schema.fieldNames()));
+    }
+    return schema.apply(column);
+  }
+
+  static boolean isNumber(DataType type) {
     return type instanceof NumericType || type instanceof BooleanType;
   }
 

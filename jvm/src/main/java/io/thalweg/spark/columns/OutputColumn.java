@@ -6,7 +6,9 @@ import io.thalweg.Tensor;
 import io.thalweg.ThalwegException;
 import io.thalweg.ValueInfo;
 import java.io.Serializable;
+import java.util.ArrayList;
 import java.util.Arrays;
+import java.util.List;
 import org.apache.spark.ml.linalg.DenseVector;
 import org.apache.spark.ml.linalg.SQLDataTypes;
 import org.apache.spark.sql.RowFactory;
@@ -22,8 +24,10 @@ public final class OutputColumn implements Serializable {
   private final int outputIndex;
   private final ValueInfo output;
   private final OutputKind kind;
+  private final ArrayList<String> classNames;
 
-  public OutputColumn(String column, int outputIndex, ValueInfo output, OutputKind kind) {
+  /** {@code classNames} may be empty. */
+  public OutputColumn(String column, int outputIndex, ValueInfo output, OutputKind kind, List<String> classNames) {
     if (output.dtype() == null) {
       throw new ThalwegException("the model does not say of which type its output '" + output.name() + "' is");
     }
@@ -31,15 +35,14 @@ public final class OutputColumn implements Serializable {
       throw new ThalwegException(
           "the model does not say how many dimensions its output '" + output.name() + "' has; take it as a struct");
     }
+    if (kind == OutputKind.LABEL && classNames.isEmpty()) {
+      throw new ThalwegException("the model carries no names of classes, which column '" + column + "' would hold");
+    }
+    this.classNames = new ArrayList<>(classNames);
     this.column = column;
     this.outputIndex = outputIndex;
     this.output = output;
     this.kind = kind;
-  }
-
-  /** The number of the model's output. */
-  public int outputIndex() {
-    return outputIndex;
   }
 
   public StructField field() {
@@ -50,7 +53,12 @@ public final class OutputColumn implements Serializable {
     DataType element = Elements.sparkType(output.dtype());
     switch (kind) {
       case RAW:
+      case PROBABILITY:
         return SQLDataTypes.VectorType();
+      case CLASS:
+        return DataTypes.DoubleType;
+      case LABEL:
+        return DataTypes.StringType;
       case VALUE:
         return element;
       case STRUCT:
@@ -75,7 +83,12 @@ public final class OutputColumn implements Serializable {
     int count = (int) (Tensor.bytes(dtype, rowDims) / dtype.bytes());
     int first = row * count;
     switch (kind) {
+      case CLASS:
+        return (double) tensor.data().asLongBuffer().get(row);
+      case LABEL:
+        return className(tensor.data().asLongBuffer().get(row));
       case RAW:
+      case PROBABILITY:
         return new DenseVector(Elements.doubles(dtype, tensor.data(), first, count));
       case VALUE:
         if (count != 1) {
@@ -106,12 +119,25 @@ public final class OutputColumn implements Serializable {
     return parts;
   }
 
-  /** Checks that the output has a row for each row of the batch. */
-  public void check(Tensor tensor, int rows) {
+  private String className(long index) {
+    if (index >= classNames.size()) {
+      throw new ThalwegException(
+          "the model gave class " + index + ", but carries only " + classNames.size() + " names of classes");
+    }
+    return classNames.get((int) index);
+  }
+
+  /** What the values of the column are taken from, for a batch of {@code rows}. */
+  public Tensor tensor(BatchOutputs outputs, int rows) {
+    Tensor tensor = outputs.output(outputIndex);
     if (tensor.dims().length == 0 || tensor.dims()[0] != rows) {
       throw new ThalwegException(
           "the model's output '" + output.name() + "' has the shape " + Arrays.toString(tensor.dims()) + " for " + rows
               + " rows: its outermost dimension is not the rows");
     }
+    if (!kind.isOfClasses()) {
+      return tensor;
+    }
+    return kind == OutputKind.PROBABILITY ? outputs.probabilities(outputIndex) : outputs.classes(outputIndex);
   }
 }

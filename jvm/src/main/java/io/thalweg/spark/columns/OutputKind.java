@@ -12,6 +12,12 @@ public enum OutputKind {
   ARRAY,
   /** The elements of the row as a vector of Spark ML. */
   RAW,
+  /** The probabilities of the classes as a vector. */
+  PROBABILITY,
+  /** The number of the most probable class, as a double, as Spark's own classifiers have it. */
+  CLASS,
+  /** The name of the most probable class; the model must carry names. */
+  LABEL,
   /** The only element of the row. */
   VALUE,
   /** A struct of the row's shape and its elements, for outputs whose shape differs from row to row. */
@@ -25,6 +31,11 @@ public enum OutputKind {
     }
     String known = Arrays.stream(values()).map(OutputKind::toString).collect(Collectors.joining(", "));
     throw new ThalwegException("there is no kind of output '" + name + "'; the kinds are " + known);
+  }
+
+  /** Whether it is made of what the output says about classes. */
+  boolean isOfClasses() {
+    return this == PROBABILITY || this == CLASS || this == LABEL;
   }
 
   @Override

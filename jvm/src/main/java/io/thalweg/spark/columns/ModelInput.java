@@ -1,0 +1,85 @@
+// Copyright The Thalweg Authors. SPDX-License-Identifier: Apache-2.0
+package io.thalweg.spark.columns;
+
+import io.thalweg.DType;
+import io.thalweg.ThalwegException;
+import io.thalweg.ValueInfo;
+import java.io.Serializable;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.stream.Collectors;
+import org.apache.spark.sql.types.DataType;
+import org.apache.spark.sql.types.StructType;
+
+/** Where the rows of one input of a model come from. Made by the driver, which checks it; used by the tasks. */
+public abstract class ModelInput implements Serializable {
+  private static final long serialVersionUID = 1L;
+
+  private final ValueInfo info;
+
+  ModelInput(ValueInfo info) {
+    if (info.dtype() == null || info.dims() == null || info.dims().length == 0) {
+      throw new ThalwegException("the model does not say of which type and shape its input '" + info.name() + "' is");
+    }
+    this.info = info;
+  }
+
+  public final ValueInfo info() {
+    return info;
+  }
+
+  public final DType dtype() {
+    return info.dtype();
+  }
+
+  /** In bytes; -1 if it differs from row to row. */
+  public long rowBytes() {
+    return info.rowElements() < 0 ? -1 : info.rowElements() * dtype().bytes();
+  }
+
+  public abstract InputBatch newBatch();
+
+  /**
+   * Deals columns out to the inputs of a model, in order. A single input gets all of them. Of several, each gets one
+   * column of arrays, vectors or images, or as many columns of single numbers as a row of it has elements.
+   *
+   * @param preprocessing of images, as JSON; null if there is none
+   */
+  public static List<ModelInput> assign(List<ValueInfo> inputs, StructType schema, String[] columns, String preprocessing) {
+    List<ModelInput> assigned = new ArrayList<>();
+    int next = 0;
+    for (ValueInfo input : inputs) {
+      int wanted = inputs.size() == 1 ? columns.length : wanted(input, schema, columns, next);
+      if (wanted == 0 || next + wanted > columns.length) {
+        throw new ThalwegException(
+            "the model's inputs (" + names(inputs) + ") need more than the " + columns.length + " input columns given");
+      }
+      assigned.add(make(input, schema, List.of(columns).subList(next, next + wanted), preprocessing));
+      next += wanted;
+    }
+    if (next < columns.length) {
+      throw new ThalwegException(
+          "the model's inputs (" + names(inputs) + ") need only " + next + " of the " + columns.length + " input columns");
+    }
+    return assigned;
+  }
+
+  private static int wanted(ValueInfo input, StructType schema, String[] columns, int next) {
+    boolean scalar = next < columns.length && ColumnReader.isNumber(ColumnReader.field(schema, columns[next]).dataType());
+    return scalar ? (int) Math.max(1, input.rowElements()) : 1;
+  }
+
+  private static ModelInput make(ValueInfo input, StructType schema, List<String> columns, String preprocessing) {
+    if (columns.size() == 1) {
+      DataType type = ColumnReader.field(schema, columns.get(0)).dataType();
+      if (ImageInput.isImage(type)) {
+        return new ImageInput(input, schema, columns.get(0), preprocessing);
+      }
+    }
+    return new NumberInput(input, columns.stream().map(column -> new ColumnReader(schema, column)).toList());
+  }
+
+  private static String names(List<ValueInfo> inputs) {
+    return inputs.stream().map(ValueInfo::toString).collect(Collectors.joining(", "));
+  }
+}

@@ -1,0 +1,155 @@
+// Copyright The Thalweg Authors. SPDX-License-Identifier: Apache-2.0
+package io.thalweg.spark.columns;
+
+import io.thalweg.Tensor;
+import io.thalweg.ThalwegException;
+import java.util.ArrayList;
+import java.util.BitSet;
+import java.util.Iterator;
+import java.util.List;
+import org.apache.spark.sql.Row;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
+
+/**
+ * Rows of a partition, a batch at a time, with what the inputs of a model are for them. Rows whose values do not fit end
+ * the task with an error that names them, or are left out.
+ */
+public final class RowBatch implements AutoCloseable {
+  private static final Logger LOG = LoggerFactory.getLogger(RowBatch.class);
+
+  private final Iterator<Row> source;
+  private final int partition;
+  private final int mostRows;
+  private final boolean skipBadRows;
+  private final List<InputBatch> inputs = new ArrayList<>();
+  private List<Row> rows = new ArrayList<>();
+  /** The number of each row in the partition. */
+  private final List<Long> numbers = new ArrayList<>();
+  /** A row that could not join the batch before it, and begins the next. */
+  private Row waiting;
+  private long rowsRead;
+  private long rowsSkipped;
+
+  public RowBatch(Iterator<Row> source, int partition, List<ModelInput> inputs, int mostRows, boolean skipBadRows) {
+    this.source = source;
+    this.partition = partition;
+    this.mostRows = mostRows;
+    this.skipBadRows = skipBadRows;
+    inputs.forEach(input -> this.inputs.add(input.newBatch()));
+  }
+
+  /** Takes the next rows; false if there are no more. */
+  public boolean next(int threads) {
+    do {
+      fill();
+      finish(threads);
+    } while (rows.isEmpty() && hasSource());
+    return !rows.isEmpty();
+  }
+
+  public List<Row> rows() {
+    return rows;
+  }
+
+  /** The inputs for the batch, filled up to {@code total} rows. */
+  public List<Tensor> tensors(int total) {
+    return inputs.stream().map(input -> input.tensor(total)).toList();
+  }
+
+  @Override
+  public void close() {
+    inputs.forEach(InputBatch::close);
+    if (rowsSkipped > 0) {
+      LOG.warn("Thalweg has left out {} of the {} rows of partition {}", rowsSkipped, rowsRead, partition);
+    }
+  }
+
+  private boolean hasSource() {
+    return waiting != null || source.hasNext();
+  }
+
+  private void fill() {
+    rows.clear();
+    numbers.clear();
+    inputs.forEach(InputBatch::clear);
+    while (rows.size() < mostRows && hasSource()) {
+      Row row = waiting;
+      waiting = null;
+      if (row == null) {
+        row = source.next();
+        ++rowsRead;
+      }
+      try {
+        if (!accepted(row)) {
+          waiting = row;
+          return;
+        }
+        add(row);
+      } catch (BadRowException problem) {
+        leaveOut(rowsRead - 1, problem.getMessage());
+      }
+    }
+  }
+
+  private boolean accepted(Row row) {
+    for (InputBatch input : inputs) {
+      if (!input.accepts(row)) {
+        return false;
+      }
+    }
+    return true;
+  }
+
+  /** To all inputs, or to none. */
+  private void add(Row row) {
+    int done = 0;
+    try {
+      for (; done < inputs.size(); ++done) {
+        inputs.get(done).add(row, mostRows);
+      }
+    } finally {
+      if (done < inputs.size()) {
+        inputs.subList(0, done).forEach(InputBatch::removeLast);
+      }
+    }
+    rows.add(row);
+    numbers.add(rowsRead - 1);
+  }
+
+  private void finish(int threads) {
+    if (rows.isEmpty()) {
+      return;
+    }
+    BitSet bad = new BitSet();
+    for (InputBatch input : inputs) {
+      BitSet found = new BitSet();
+      String problem = input.finish(threads, found);
+      if (problem != null) {
+        leaveOut(numbers.get(found.nextSetBit(0)), problem);
+      }
+      bad.or(found);
+    }
+    if (!bad.isEmpty()) {
+      rowsSkipped += bad.cardinality() - 1;
+      inputs.forEach(input -> input.remove(bad));
+      List<Row> kept = new ArrayList<>();
+      for (int i = 0; i < rows.size(); ++i) {
+        if (!bad.get(i)) {
+          kept.add(rows.get(i));
+        }
+      }
+      rows = kept;
+    }
+  }
+
+  private void leaveOut(long number, String problem) {
+    String text = "row " + number + " of partition " + partition + ": " + problem;
+    if (!skipBadRows) {
+      throw new ThalwegException(text);
+    }
+    if (rowsSkipped++ == 0) {
+      LOG.warn("Thalweg leaves out {} (further ones of this partition are only counted)", text);
+    }
+  }
+}

@@ -1,0 +1,47 @@
+"""An ONNX model as a stage of Spark ML."""
+
+from pyspark.ml.util import JavaMLReadable, JavaMLReader, JavaMLWritable
+from pyspark.ml.wrapper import JavaModel
+from pyspark.sql import SparkSession
+
+from thalweg.spark.jar import java_class
+from thalweg.spark.stage import register, set_params
+
+_JAVA_CLASS = "ThalwegModel"
+
+
+class _Reader(JavaMLReader):
+    @classmethod
+    def _load_java_obj(cls, clazz):
+        return java_class(SparkSession.active(), _JAVA_CLASS)
+
+
+@register(f"io.thalweg.spark.{_JAVA_CLASS}")
+class Model(JavaModel, JavaMLReadable, JavaMLWritable):
+    """Adds a model's answers to a DataFrame, which may be a stream.
+
+    `explainParams()` lists the parameters, `set` and the keywords of `load` change them: `input_cols`, `output_cols`,
+    `output_kinds` and others (docs/spark.md).
+    """
+
+    def __init__(self, java_model=None):
+        super().__init__(java_model)
+        if java_model is not None:
+            self._transfer_params_from_java()
+
+    @classmethod
+    def load(cls, path, **params):
+        """An ONNX file, or the folder that `save` wrote, on any file system that Spark knows."""
+        if str(path).endswith(".onnx"):
+            model = cls(java_class(SparkSession.active(), _JAVA_CLASS).fromFile(str(path)))
+        else:
+            model = cls.read().load(str(path))
+        return set_params(model, params)
+
+    @classmethod
+    def read(cls):
+        return _Reader(cls)
+
+    def configure(self, **params):
+        """Sets parameters, and gives the model back."""
+        return set_params(self, params)

@@ -1,0 +1,67 @@
+// Copyright The Thalweg Authors. SPDX-License-Identifier: Apache-2.0
+#include "data/image_batch.h"
+
+#include <algorithm>
+#include <atomic>
+#include <thread>
+
+#include "data/image/codec.h"
+
+namespace thalweg::data {
+namespace {
+
+Tensor pixels_of(const ImageBytes& image, const DecodeOptions& options) {
+  check_size(image.name, image.size, options);
+  TW_REQUIRE(image.channels == 1 || image.channels == 3 || image.channels == 4, image.name, ": ", image.channels,
+             " channels; images have 1, 3 or 4");
+  const int64_t row_bytes = image.size.width * image.channels;
+  TW_REQUIRE(image.bytes.size() == static_cast<size_t>(image.size.height * row_bytes), image.name, ": ",
+             image.bytes.size(), " bytes are not the pixels of ", image.size.height, " x ", image.size.width, " x ",
+             image.channels);
+  Tensor pixels = new_image(image.size, channels_of(options.color));
+  std::vector<uint8_t> rgb(static_cast<size_t>(image.size.width) * 3);
+  const size_t green = image.channels == 1 ? 0 : 1, red = image.channels == 1 ? 0 : 2;
+  for (int64_t y = 0; y < image.size.height; ++y) {
+    const uint8_t* pixel = image.bytes.data() + y * row_bytes;
+    for (size_t x = 0; x < rgb.size(); x += 3, pixel += image.channels) {
+      rgb[x] = pixel[red];
+      rgb[x + 1] = pixel[green];
+      rgb[x + 2] = pixel[0];
+    }
+    store_rgb_row(pixels, y, rgb.data());
+  }
+  return pixels;
+}
+
+void run_one(const Pipeline& pipeline, const DecodeOptions& options, const ImageBytes& image, void* row) {
+  ImageSample sample =
+      image.channels > 0 ? ImageSample(pixels_of(image, options)) : ImageSample(image.bytes, image.name, options);
+  pipeline.run(sample, {}, 0, row);
+}
+
+}  // namespace
+
+std::vector<std::string> run_pipeline(const Pipeline& pipeline, const DecodeOptions& options,
+                                      std::span<const ImageBytes> images, int threads, void* rows) {
+  const TensorType type = pipeline.output_type(channels_of(options.color));
+  const size_t row_bytes = static_cast<size_t>(type.shape.num_elements()) * size_of(type.dtype);
+  std::vector<std::string> problems(images.size());
+  std::atomic<size_t> next{0};
+  const auto work = [&] {
+    for (size_t i = next++; i < images.size(); i = next++) {
+      try {
+        run_one(pipeline, options, images[i], static_cast<char*>(rows) + i * row_bytes);
+      } catch (const std::exception& error) {
+        problems[i] = error.what();
+      }
+    }
+  };
+  std::vector<std::thread> others;
+  const size_t useful = std::min(static_cast<size_t>(std::max(1, threads)), images.size());
+  for (size_t i = 1; i < useful; ++i) others.emplace_back(work);
+  work();
+  for (std::thread& other : others) other.join();
+  return problems;
+}
+
+}  // namespace thalweg::data
