@@ -45,7 +45,8 @@ add_custom_command(
   COMMENT "Collecting the native libraries of the jar"
   VERBATIM)
 
-file(GLOB_RECURSE jvm_sources CONFIGURE_DEPENDS "${PROJECT_SOURCE_DIR}/jvm/src/main/java/*.java")
+file(GLOB_RECURSE jvm_sources CONFIGURE_DEPENDS "${PROJECT_SOURCE_DIR}/jvm/src/main/java/*.java"
+     "${PROJECT_SOURCE_DIR}/jvm/src/main/resources/*")
 set(jvm_jar "${PROJECT_BINARY_DIR}/jvm/thalweg-spark.jar")
 set(jvm_maven mvn --batch-mode --quiet --file "${PROJECT_SOURCE_DIR}/jvm/pom.xml" "-Drevision=${PROJECT_VERSION}"
               "-Dnative.directory=${jvm_native_dir}" "-Doutput.directory=${PROJECT_BINARY_DIR}/jvm/maven")

@@ -80,6 +80,11 @@ const char* tw_version(void);
 /* Why the last call of this thread that failed did so; "" if none did. Valid until the next failure in this thread. */
 const char* tw_last_error(void);
 
+/* What the engine finds here; the text of the result is a JSON object: "version", "cpu", "features" (a list of
+ * instruction sets), "processors" (that this process may use), "cgroup_processors" and "cgroup_memory_bytes" (null: no
+ * limit). */
+tw_status tw_system(tw_result** result);
+
 /* Reads an ONNX file. `options` may be null. On success *model must be freed with tw_model_free. */
 tw_status tw_model_load(const char* path, const tw_options* options, tw_model** model);
 /* The same from memory, which is copied. */

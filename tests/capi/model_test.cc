@@ -146,5 +146,13 @@ TEST(CApi, Optimizes) {
   EXPECT_THAT(tw_last_error(), HasSubstr("int7"));
 }
 
+TEST(CApi, DescribesTheSystem) {
+  tw_result* result = nullptr;
+  ASSERT_EQ(tw_system(&result), TW_OK) << tw_last_error();
+  EXPECT_THAT(tw_result_text(result), HasSubstr(std::string("\"version\":\"") + tw_version()));
+  EXPECT_THAT(tw_result_text(result), HasSubstr("\"processors\":"));
+  tw_result_free(result);
+}
+
 }  // namespace
 }  // namespace thalweg

@@ -85,7 +85,7 @@ def test_files_are_spread_by_bytes(spark, folder):
 def test_a_corrupt_file_is_named_or_skipped(spark, classifier, folder):
     (folder / "class1" / "bad.jpg").write_bytes((IMAGES / "photo.jpg").read_bytes()[:200])
     frame = thalweg.spark.read_images(spark, folder, partitions=1)
-    stage = thalweg.spark.Model.load(classifier[0], input_cols=["content"], output_cols=["scores"])
+    stage = thalweg.spark.Model.load(classifier[0], input_cols=["content"], output_cols=["scores"], spread=False)
     with pytest.raises(Exception) as caught:
         stage.transform(frame).collect()
     assert "of partition 0: column 'content' (file:" in str(caught.value) and "class1/bad.jpg" in str(caught.value)

@@ -60,6 +60,15 @@ def test_any_number_of_partitions(frame, perceptron, numbers, partitions):
     np.testing.assert_allclose(answers(predicted, "scores"), model(numbers), rtol=1e-5, atol=1e-6)
 
 
+def test_rows_are_spread_where_that_is_worthwhile(spark, perceptron):
+    frame = spark.sparkContext.parallelize([(i, [0.5, 1.0, 1.5, 2.0]) for i in range(10)], 1).toDF(["id", "x"])
+    stage = thalweg.spark.Model.load(perceptron[0], input_cols=["x"], output_cols=["scores"])
+    assert stage.transform(frame).rdd.getNumPartitions() == 2
+    assert stage.copy().configure(spread=False).transform(frame).rdd.getNumPartitions() == 1
+    few = spark.range(10, numPartitions=1).selectExpr("id", "array(1.0f, 2.0f, 3.0f, 4.0f) x")
+    assert stage.transform(few).rdd.getNumPartitions() == 1
+
+
 def test_an_empty_frame_gives_an_empty_one(frame, perceptron):
     stage = thalweg.spark.Model.load(perceptron[0], input_cols=["array"], output_cols=["scores"])
     assert stage.transform(frame.limit(0)).collect() == []
@@ -89,7 +98,7 @@ def failure(stage, frame):
 def test_bad_rows_are_named_or_skipped(spark, perceptron):
     rows = [(i, [1.0, 2.0, 3.0, 4.0]) for i in range(5)] + [(5, None), (6, [1.0]), (7, [1.0, None, 3.0, 4.0])]
     frame = spark.createDataFrame(rows, "id long, x array<double>").coalesce(1)
-    stage = thalweg.spark.Model.load(perceptron[0], input_cols=["x"], output_cols=["scores"])
+    stage = thalweg.spark.Model.load(perceptron[0], input_cols=["x"], output_cols=["scores"], spread=False)
     assert "row 5 of partition 0: column 'x' is null" in failure(stage, frame)
     assert "row 0 of partition 0: column 'x' holds 1 numbers" in failure(stage, frame.where("id = 6"))
     assert "holds an array with a null in it" in failure(stage, frame.where("id = 7"))

@@ -7,8 +7,9 @@
 docs/spark.md tells the rest. Needs pyspark, of which no version is asked for; the jar is for Spark 4.
 """
 
+from thalweg.spark.diagnosis import doctor
 from thalweg.spark.images import read_images
 from thalweg.spark.jar import jar
 from thalweg.spark.model import Model
 
-__all__ = ["Model", "jar", "read_images"]
+__all__ = ["Model", "doctor", "jar", "read_images"]

@@ -49,6 +49,14 @@ JNIEXPORT jstring JNICALL Java_io_thalweg_jni_NativeModel_version(JNIEnv* env, j
   return text_to(env, tw_version());
 }
 
+JNIEXPORT jstring JNICALL Java_io_thalweg_jni_NativeModel_system(JNIEnv* env, jclass) {
+  tw_result* result = nullptr;
+  if (!succeeded(env, tw_system(&result))) return nullptr;
+  jstring text = text_to(env, tw_result_text(result));
+  tw_result_free(result);
+  return text;
+}
+
 JNIEXPORT jlong JNICALL Java_io_thalweg_jni_NativeModel_load(JNIEnv* env, jclass, jstring path, jint threads,
                                                              jint precision) {
   return guarded<jlong>(env, 0, [&]() -> jlong {

@@ -16,6 +16,9 @@ public final class NativeModel {
 
   public static native String version();
 
+  /** What tw_system says, as JSON. */
+  public static native String system();
+
   public static native long load(String path, int threads, int precision);
 
   public static native void free(long model);

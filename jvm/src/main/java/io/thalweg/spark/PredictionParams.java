@@ -1,6 +1,7 @@
 // Copyright The Thalweg Authors. SPDX-License-Identifier: Apache-2.0
 package io.thalweg.spark;
 
+import org.apache.spark.ml.param.BooleanParam;
 import org.apache.spark.ml.param.IntParam;
 import org.apache.spark.ml.param.Param;
 import org.apache.spark.ml.param.ParamPair;
@@ -23,6 +24,7 @@ public interface PredictionParams extends Params {
     final Param<String> precision;
     final Param<String> badRows;
     final Param<String> preprocessing;
+    final BooleanParam spread;
 
     Holder(Params parent) {
       inputCols = new StringArrayParam(parent, "inputCols", "columns that the model's inputs are made of, in order");
@@ -39,6 +41,7 @@ public interface PredictionParams extends Params {
       badRows = new Param<>(parent, "badRows", "what to do with rows whose values do not fit: fail or skip");
       preprocessing =
           new Param<>(parent, "preprocessing", "from an image to the model's input, as JSON; by default what the model carries");
+      spread = new BooleanParam(parent, "spread", "whether rows in fewer partitions than there are cores go to all of these");
     }
 
     ParamPair<?>[] defaults() {
@@ -47,7 +50,8 @@ public interface PredictionParams extends Params {
         new ParamPair<>(batchSize, 0),
         new ParamPair<>(threads, 0),
         new ParamPair<>(precision, "declared"),
-        new ParamPair<>(badRows, "fail")
+        new ParamPair<>(badRows, "fail"),
+        new ParamPair<>(spread, true)
       };
     }
   }
@@ -88,5 +92,9 @@ public interface PredictionParams extends Params {
 
   default Param<String> preprocessing() {
     return predictionParams().preprocessing;
+  }
+
+  default BooleanParam spread() {
+    return predictionParams().spread;
   }
 }

@@ -121,10 +121,15 @@ public final class ThalwegModel extends Model<ThalwegModel> implements Predictio
     return (ThalwegModel) set(preprocessing(), json);
   }
 
+  public ThalwegModel setSpread(boolean whether) {
+    return (ThalwegModel) set(spread(), (Object) whether);
+  }
+
   @Override
   public Dataset<Row> transform(Dataset<?> dataset) {
     PredictionPlan plan = plan(dataset.schema());
-    Dataset<Row> rows = dataset.toDF();
+    boolean spread = (boolean) getOrDefault((Param<?>) spread());
+    Dataset<Row> rows = spread ? Spreading.spread(dataset.toDF()) : dataset.toDF();
     return rows.mapPartitions(
         new PredictionTask(broadcast(rows.sparkSession()), plan), Encoders.row(plan.schema(dataset.schema())));
   }

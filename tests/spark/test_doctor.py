@@ -1,0 +1,17 @@
+"""The look at every executor."""
+
+import thalweg
+import thalweg.spark
+
+
+def test_every_executor_is_examined(spark, capsys):
+    reports = thalweg.spark.doctor(spark)
+    assert sorted(reports) == ["0", "1"]
+    for report in reports.values():
+        assert "problem" not in report
+        assert report["answer"] == 3.75
+        assert report["system"]["version"] == thalweg.__version__
+        assert report["system"]["processors"] >= 1
+        assert report["task_cpus"] == 1
+    printed = capsys.readouterr().out
+    assert "executor 0 on" in printed and "the engine computes" in printed
