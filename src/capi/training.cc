@@ -65,6 +65,7 @@ struct tw_training {
 };
 
 void tw_training::run(tw_rows& rows) {
+  rows.store->arrange();
   if (membership) {
     membership->cancelled = cancelled;
     group = comm::Group::join(*membership);

@@ -1,4 +1,5 @@
 // Copyright The Thalweg Authors. SPDX-License-Identifier: Apache-2.0
+#include <fstream>
 #include <memory>
 #include <nlohmann/json.hpp>
 
@@ -19,13 +20,20 @@ using nlohmann::json;
 
 constexpr const char* kZoo = "zoo:";
 
+/// By its first bytes, since files travel under other names: the length of the header, then the header, which is JSON.
+bool is_safetensors(const std::string& path) {
+  std::ifstream file(path, std::ios::binary);
+  char begin[9] = {};
+  file.read(begin, sizeof begin);
+  return file && begin[8] == '{';
+}
+
 std::unique_ptr<Graph> model_from(const std::string& source, job::Settings& settings) {
   if (source.rfind(kZoo, 0) == 0) {
     const Attributes options = settings.other_attributes("model");
     return zoo::build(source.substr(std::string(kZoo).size()), options);
   }
-  if (source.size() > 5 && source.compare(source.size() - 5, 5, ".onnx") == 0) return onnx::load_for_training(source);
-  return load_graph(source);
+  return is_safetensors(source) ? load_graph(source) : onnx::load_for_training(source);
 }
 
 json describe(const std::vector<Value*>& values) {

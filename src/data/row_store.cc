@@ -3,6 +3,8 @@
 
 #include <algorithm>
 #include <cstring>
+#include <functional>
+#include <string_view>
 
 #include "data/image/codec.h"
 #include "data/row_memory.h"
@@ -36,6 +38,13 @@ struct Segment {
   std::vector<StoredColumn> columns;
 };
 
+/// Spreads a change of any bit over all of them; the finaliser of splitmix64.
+uint64_t mix(uint64_t value) {
+  value = (value ^ (value >> 30U)) * 0xbf58476d1ce4e5b9U;
+  value = (value ^ (value >> 27U)) * 0x94d049bb133111ebU;
+  return value ^ (value >> 31U);
+}
+
 constexpr size_t kAlignment = 64;
 size_t aligned(size_t bytes) { return (bytes + kAlignment - 1) / kAlignment * kAlignment; }
 
@@ -50,6 +59,7 @@ class RowStore::Impl {
   }
 
   void append(const RowChunk& chunk);
+  void arrange();
   std::vector<std::byte> pack(int64_t first, int64_t& rows, size_t most_bytes) const;
   void append_packed(std::span<const std::byte> packed);
   void read(int64_t index, const Draw& draw, const Batch& batch, int64_t row) const;
@@ -66,7 +76,15 @@ class RowStore::Impl {
   void add_field(RowField& field);
   void check(const RowChunk& chunk) const;
   void check_offsets(const RowField& field, const RowChunk::Column& column, int64_t rows) const;
-  const Segment& segment_of(int64_t index) const;
+  const Segment& segment_of(int64_t place) const;
+  /// Where the row of this number came.
+  int64_t place_of(int64_t number) const {
+    const auto index = static_cast<size_t>(number);
+    return index < order_.size() ? order_[index] : number;
+  }
+  uint64_t hash_of(int64_t place) const;
+  /// By their bytes.
+  bool is_less(int64_t left, int64_t right) const;
   /// What messages call a row.
   std::string name_of_row(const Segment& segment, int64_t within) const;
 
@@ -75,6 +93,8 @@ class RowStore::Impl {
   std::vector<size_t> row_bytes_;
   RowMemory memory_;
   std::vector<Segment> segments_;
+  /// The place of each of the rows that were arranged.
+  std::vector<int64_t> order_;
 };
 
 void RowStore::Impl::add_field(RowField& field) {
@@ -145,11 +165,48 @@ void RowStore::Impl::append(const RowChunk& chunk) {
   rows_ += chunk.rows;
 }
 
-const Segment& RowStore::Impl::segment_of(int64_t index) const {
-  TW_REQUIRE(index >= 0 && index < rows_, "there are ", rows_, " rows, none of number ", index);
-  const auto after = std::upper_bound(segments_.begin(), segments_.end(), index,
+const Segment& RowStore::Impl::segment_of(int64_t place) const {
+  TW_REQUIRE(place >= 0 && place < rows_, "there are ", rows_, " rows, none of number ", place);
+  const auto after = std::upper_bound(segments_.begin(), segments_.end(), place,
                                       [](int64_t value, const Segment& segment) { return value < segment.first; });
   return *std::prev(after);
+}
+
+uint64_t RowStore::Impl::hash_of(int64_t place) const {
+  const Segment& segment = segment_of(place);
+  uint64_t hash = 0;
+  for (size_t i = 0; i < fields_.size(); ++i) {
+    const auto row = segment.columns[i].row(place - segment.first, row_bytes_[i]);
+    hash = mix(hash ^ std::hash<std::string_view>()({reinterpret_cast<const char*>(row.data()), row.size()}));
+  }
+  return hash;
+}
+
+bool RowStore::Impl::is_less(int64_t left, int64_t right) const {
+  const Segment& a = segment_of(left);
+  const Segment& b = segment_of(right);
+  for (size_t i = 0; i < fields_.size(); ++i) {
+    const auto x = a.columns[i].row(left - a.first, row_bytes_[i]);
+    const auto y = b.columns[i].row(right - b.first, row_bytes_[i]);
+    if (x.size() != y.size()) return x.size() < y.size();
+    if (const int order = std::memcmp(x.data(), y.data(), x.size()); order != 0) return order < 0;
+  }
+  return false;
+}
+
+void RowStore::Impl::arrange() {
+  struct Entry {
+    uint64_t hash;
+    int64_t place;
+  };
+  std::vector<Entry> entries;
+  entries.reserve(static_cast<size_t>(rows_));
+  for (int64_t place = 0; place < rows_; ++place) entries.push_back({hash_of(place), place});
+  std::sort(entries.begin(), entries.end(), [&](const Entry& a, const Entry& b) {
+    return a.hash != b.hash ? a.hash < b.hash : is_less(a.place, b.place);
+  });
+  order_.clear();
+  for (const Entry& entry : entries) order_.push_back(entry.place);
 }
 
 // Packed: the number of rows, then for each field the size of its bytes, the bytes, and where rows differ in size the
@@ -160,9 +217,10 @@ std::vector<std::byte> RowStore::Impl::pack(int64_t first, int64_t& rows, size_t
   size_t total = 0;
   int64_t count = 0;
   for (; count < rows && (count == 0 || total < most_bytes); ++count) {
-    const Segment& segment = segment_of(first + count);
+    const int64_t place = place_of(first + count);
+    const Segment& segment = segment_of(place);
     for (size_t i = 0; i < fields_.size(); ++i) {
-      const auto row = segment.columns[i].row(first + count - segment.first, row_bytes_[i]);
+      const auto row = segment.columns[i].row(place - segment.first, row_bytes_[i]);
       bytes[i].insert(bytes[i].end(), row.begin(), row.end());
       if (fields_[i].kind != RowField::Kind::kTensor) sizes[i].push_back(row.size());
       total += row.size();
@@ -223,8 +281,9 @@ std::string RowStore::Impl::name_of_row(const Segment& segment, int64_t within) 
 }
 
 void RowStore::Impl::read(int64_t index, const Draw& draw, const Batch& batch, int64_t row) const {
-  const Segment& segment = segment_of(index);
-  const int64_t within = index - segment.first;
+  const int64_t place = place_of(index);
+  const Segment& segment = segment_of(place);
+  const int64_t within = place - segment.first;
   size_t input = 0, target = 0;
   for (size_t i = 0; i < fields_.size(); ++i) {
     const RowField& field = fields_[i];
@@ -246,6 +305,7 @@ RowStore::RowStore(std::vector<RowField> fields, const RowStoreOptions& options)
 RowStore::~RowStore() = default;
 
 void RowStore::append(const RowChunk& chunk) { impl_->append(chunk); }
+void RowStore::arrange() { impl_->arrange(); }
 int64_t RowStore::num_rows() const { return impl_->rows_; }
 void RowStore::show(int64_t rows) {
   TW_REQUIRE(rows >= 0 && rows <= impl_->rows_, "of ", impl_->rows_, " rows, ", rows, " cannot be shown");

@@ -6,7 +6,7 @@
 
 #include <cstring>
 #include <filesystem>
-#include <fstream>
+#include <numeric>
 #include <random>
 
 #include "support/error_text.h"
@@ -94,6 +94,25 @@ TEST(RowStore, RowsTravelToAnotherStore) {
   }
   EXPECT_EQ(other.size(), 60);
   EXPECT_THAT(labels_of(other, {0, 59, 10}), ElementsAre(40, 99, 50));
+}
+
+TEST(RowStore, ArrangedRowsDoNotDependOnTheOrderOfComing) {
+  RowStore forward(table_fields()), backward(table_fields());
+  append_rows(forward, 0, 100);
+  append_rows(forward, 7, 1);  // once more
+  append_rows(backward, 7, 1);
+  for (int64_t i = 99; i >= 0; --i) append_rows(backward, i, 1);
+  forward.arrange();
+  backward.arrange();
+  std::vector<int64_t> all(101);
+  std::iota(all.begin(), all.end(), 0);
+  EXPECT_EQ(labels_of(forward, all), labels_of(backward, all));
+  append_rows(forward, 200, 1);
+  EXPECT_THAT(labels_of(forward, {101}), ElementsAre(200));
+  int64_t rows = 3;
+  RowStore other(table_fields());
+  other.append_packed(forward.pack(98, rows, 1 << 20));
+  EXPECT_EQ(labels_of(other, {0, 1, 2}), labels_of(forward, {98, 99, 100}));
 }
 
 TEST(RowStore, WhatIsNoPackedRowsIsRefused) {

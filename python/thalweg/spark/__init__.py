@@ -8,8 +8,9 @@ docs/spark.md tells the rest. Needs pyspark, of which no version is asked for; t
 """
 
 from thalweg.spark.diagnosis import doctor
+from thalweg.spark.estimator import Estimator
 from thalweg.spark.images import read_images
 from thalweg.spark.jar import jar
 from thalweg.spark.model import Model
 
-__all__ = ["Model", "doctor", "jar", "read_images"]
+__all__ = ["Estimator", "Model", "doctor", "jar", "read_images"]

@@ -1,19 +1,13 @@
 """An ONNX model as a stage of Spark ML."""
 
-from pyspark.ml.util import JavaMLReadable, JavaMLReader, JavaMLWritable
+from pyspark.ml.util import JavaMLReadable, JavaMLWritable
 from pyspark.ml.wrapper import JavaModel
 from pyspark.sql import SparkSession
 
 from thalweg.spark.jar import java_class
-from thalweg.spark.stage import register, set_params
+from thalweg.spark.stage import reader, register, set_params
 
 _JAVA_CLASS = "ThalwegModel"
-
-
-class _Reader(JavaMLReader):
-    @classmethod
-    def _load_java_obj(cls, clazz):
-        return java_class(SparkSession.active(), _JAVA_CLASS)
 
 
 @register(f"io.thalweg.spark.{_JAVA_CLASS}")
@@ -40,7 +34,7 @@ class Model(JavaModel, JavaMLReadable, JavaMLWritable):
 
     @classmethod
     def read(cls):
-        return _Reader(cls)
+        return reader(cls, _JAVA_CLASS)
 
     def configure(self, **params):
         """Sets parameters, and gives the model back."""

@@ -4,6 +4,11 @@ import re
 import sys
 import types
 
+from pyspark.ml.util import JavaMLReader
+from pyspark.sql import SparkSession
+
+from thalweg.spark.jar import java_class
+
 
 def set_params(stage, values):
     """Sets parameters by name; input_cols and inputCols are the same."""
@@ -27,3 +32,14 @@ def register(java_name):
         return cls
 
     return decorate
+
+
+def reader(cls, java_name):
+    """Reads stages of a class of the jar, which pyspark would look for under the name of the Python class."""
+
+    class Reader(JavaMLReader):
+        @classmethod
+        def _load_java_obj(cls, clazz):
+            return java_class(SparkSession.active(), java_name)
+
+    return Reader(cls)

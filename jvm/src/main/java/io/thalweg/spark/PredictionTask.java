@@ -16,10 +16,10 @@ final class PredictionTask implements MapPartitionsFunction<Row, Row> {
   private static final Logger LOG = LoggerFactory.getLogger(PredictionTask.class);
   private static boolean threadsLogged;
 
-  private final BroadcastModel model;
+  private final BroadcastFile model;
   private final PredictionPlan plan;
 
-  PredictionTask(BroadcastModel model, PredictionPlan plan) {
+  PredictionTask(BroadcastFile model, PredictionPlan plan) {
     this.model = model;
     this.plan = plan;
   }

@@ -37,7 +37,7 @@ public final class ThalwegModel extends Model<ThalwegModel> implements Predictio
   private final transient PredictionParams.Holder params;
   private transient ModelFile file;
   private transient ModelSignature signature;
-  private transient BroadcastModel broadcast;
+  private transient BroadcastFile broadcast;
 
   /** For Spark, which gives a stage that it reads its name and parameters. */
   public ThalwegModel(String uid) {
@@ -139,9 +139,10 @@ public final class ThalwegModel extends Model<ThalwegModel> implements Predictio
     return plan(schema).schema(schema);
   }
 
-  private synchronized BroadcastModel broadcast(SparkSession session) {
+  private synchronized BroadcastFile broadcast(SparkSession session) {
     if (broadcast == null) {
-      broadcast = new BroadcastModel(file, JavaSparkContext.fromSparkContext(session.sparkContext()));
+      JavaSparkContext context = JavaSparkContext.fromSparkContext(session.sparkContext());
+      broadcast = new BroadcastFile(file.path(), ModelFile.NAME, file.hash(), context);
     }
     return broadcast;
   }

@@ -18,7 +18,12 @@ public final class ImageInput extends ModelInput {
   private static final String PATH = "path";
 
   /** One image: its bytes are a file if there are no extents. */
-  record Image(String name, byte[] bytes, int height, int width, int channels) {}
+  record Image(String name, byte[] bytes, int height, int width, int channels) {
+    /** The bytes of a file of the image. */
+    byte[] file() {
+      return height == 0 ? bytes : Bitmap.encode(bytes, height, width, channels);
+    }
+  }
 
   private final String column;
   private final int index;
@@ -50,6 +55,14 @@ public final class ImageInput extends ModelInput {
   @Override
   public InputBatch newBatch() {
     return new ImageBatch(this, newPipeline());
+  }
+
+  String preprocessing() {
+    return preprocessing;
+  }
+
+  int channels() {
+    return channels;
   }
 
   ImagePipeline newPipeline() {

@@ -1,0 +1,148 @@
+// Copyright The Thalweg Authors. SPDX-License-Identifier: Apache-2.0
+package io.thalweg.spark;
+
+import com.fasterxml.jackson.core.JsonProcessingException;
+import com.fasterxml.jackson.databind.JsonNode;
+import com.fasterxml.jackson.databind.ObjectMapper;
+import io.thalweg.DType;
+import io.thalweg.HostCache;
+import io.thalweg.Rendezvous;
+import io.thalweg.ThalwegException;
+import io.thalweg.Training;
+import io.thalweg.ValueInfo;
+import io.thalweg.spark.columns.ModelInput;
+import io.thalweg.spark.columns.TrainingColumns;
+import java.io.IOException;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.ArrayList;
+import java.util.LinkedHashMap;
+import java.util.List;
+import java.util.Locale;
+import java.util.Map;
+import org.apache.spark.api.java.JavaFutureAction;
+import org.apache.spark.api.java.JavaRDD;
+import org.apache.spark.api.java.JavaSparkContext;
+import org.apache.spark.sql.Dataset;
+import org.apache.spark.sql.Row;
+
+/** One fit, as the driver sees it. */
+final class Fit {
+  private static final ObjectMapper MAPPER = new ObjectMapper();
+  private static final String ZOO = "zoo:";
+  private static final String PACKED = "model.safetensors";
+
+  private final ThalwegEstimator estimator;
+  private final Dataset<Row> rows;
+  private final JavaSparkContext context;
+  private final Workers workers;
+
+  Fit(ThalwegEstimator estimator, Dataset<?> dataset) {
+    this.estimator = estimator;
+    this.rows = dataset.toDF();
+    this.context = JavaSparkContext.fromSparkContext(dataset.sparkSession().sparkContext());
+    this.workers = Workers.choose(context, estimator);
+  }
+
+  /** The trained model, in this host's cache. */
+  ModelFile run() {
+    TrainingSettings settings = new TrainingSettings(estimator, workers.threads());
+    try {
+      Path packed = Files.createTempFile(HostCache.standard().root(), "training-", ".safetensors");
+      try {
+        JsonNode description = describe(settings, packed);
+        return train(settings, packed, columns(description));
+      } finally {
+        Files.deleteIfExists(packed);
+      }
+    } catch (IOException failure) {
+      throw new ThalwegException("the model cannot be trained: " + failure.getMessage(), failure);
+    }
+  }
+
+  private JsonNode describe(TrainingSettings settings, Path packed) throws IOException {
+    String source = estimator.required(estimator.model());
+    if (!source.startsWith(ZOO)) {
+      source = ModelFile.read(source, context.hadoopConfiguration()).path().toString();
+    }
+    return MAPPER.readTree(Training.describeModel(source, settings.toml(), packed));
+  }
+
+  private TrainingColumns columns(JsonNode description) {
+    List<ValueInfo> inputs = new ArrayList<>();
+    for (JsonNode input : description.get("inputs")) {
+      inputs.add(new ValueInfo(input.get("name").asText(), dtype(input), dims(input)));
+    }
+    List<TrainingColumns.Target> targets = new ArrayList<>();
+    for (JsonNode target : description.get("targets")) {
+      targets.add(new TrainingColumns.Target(dtype(target), dims(target)));
+    }
+    String preprocessing = estimator.value(estimator.preprocessing()).orElse(null);
+    return new TrainingColumns(
+        ModelInput.assign(inputs, rows.schema(), estimator.required(estimator.inputCols()), preprocessing),
+        estimator.value(estimator.augmentation()).orElse(null),
+        targets,
+        rows.schema(),
+        estimator.required(estimator.labelCols()));
+  }
+
+  private ModelFile train(TrainingSettings settings, Path packed, TrainingColumns columns) throws IOException {
+    double formSeconds = estimator.value(estimator.formSeconds()).map(value -> (double) value).orElse(0.0);
+    BroadcastFile model = new BroadcastFile(packed, PACKED, HostCache.sha256(packed), context);
+    try (Rendezvous rendezvous = new Rendezvous(workers.driverHost(), workers.count(), formSeconds)) {
+      TrainingPlan plan =
+          new TrainingPlan(
+              model,
+              columns,
+              settings.toml(),
+              rendezvous.address(),
+              rendezvous.secret(),
+              estimator.value(estimator.memoryBytes()).map(value -> (long) value).orElse(0L),
+              estimator.value(estimator.badRows()).orElse("").equals("skip"),
+              metadata());
+      JavaFutureAction<List<TrainingOutcome>> job =
+          workers.spread(rows).mapPartitionsWithIndex(new TrainingTask(plan), false).collectAsync();
+      return result(new FitWatch(rendezvous, job, context).await());
+    } finally {
+      model.destroy();
+    }
+  }
+
+  private ModelFile result(List<TrainingOutcome> outcomes) throws IOException {
+    HostCache cache = HostCache.standard();
+    for (TrainingOutcome outcome : outcomes) {
+      if (outcome.model() != null) {
+        Path file = Files.createTempFile(cache.root(), "trained-", ".onnx");
+        try {
+          Files.write(file, outcome.model());
+          return ModelFile.keep(cache, HostCache.sha256(file), (name, target) -> Files.move(file, target));
+        } finally {
+          Files.deleteIfExists(file);
+        }
+      }
+    }
+    throw new ThalwegException("no worker has given the trained model back");
+  }
+
+  /** What prediction must know of the data. */
+  private String metadata() throws JsonProcessingException {
+    Map<String, String> properties = new LinkedHashMap<>();
+    estimator.value(estimator.preprocessing()).ifPresent(json -> properties.put("thalweg.preprocessing", json));
+    if (estimator.isDefined(estimator.classNames())) {
+      properties.put("thalweg.class_names", MAPPER.writeValueAsString(estimator.required(estimator.classNames())));
+    }
+    return MAPPER.writeValueAsString(properties);
+  }
+
+  private static DType dtype(JsonNode value) {
+    return DType.valueOf(value.get("dtype").asText().toUpperCase(Locale.ROOT));
+  }
+
+  private static long[] dims(JsonNode value) {
+    long[] dims = new long[value.get("shape").size()];
+    for (int i = 0; i < dims.length; ++i) {
+      dims[i] = value.get("shape").get(i).asLong();
+    }
+    return dims;
+  }
+}

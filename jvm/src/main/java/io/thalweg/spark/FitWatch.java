@@ -1,0 +1,76 @@
+// Copyright The Thalweg Authors. SPDX-License-Identifier: Apache-2.0
+package io.thalweg.spark;
+
+import com.fasterxml.jackson.databind.JsonNode;
+import com.fasterxml.jackson.databind.ObjectMapper;
+import io.thalweg.Rendezvous;
+import io.thalweg.ThalwegException;
+import java.io.IOException;
+import java.util.List;
+import java.util.concurrent.CancellationException;
+import java.util.concurrent.ExecutionException;
+import java.util.concurrent.TimeUnit;
+import java.util.concurrent.TimeoutException;
+import org.apache.spark.api.java.JavaFutureAction;
+import org.apache.spark.api.java.JavaSparkContext;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
+
+/** Waits for a training to end, shows how it goes, and ends it if it cannot be done. */
+final class FitWatch {
+  private static final Logger LOG = LoggerFactory.getLogger(FitWatch.class);
+  private static final ObjectMapper MAPPER = new ObjectMapper();
+  private static final long INTERVAL_MILLISECONDS = 200;
+
+  private final Rendezvous rendezvous;
+  private final JavaFutureAction<List<TrainingOutcome>> job;
+  private final FitMetrics metrics;
+  private final ProgressLine line = new ProgressLine();
+
+  FitWatch(Rendezvous rendezvous, JavaFutureAction<List<TrainingOutcome>> job, JavaSparkContext context) {
+    this.rendezvous = rendezvous;
+    this.job = job;
+    this.metrics = new FitMetrics(context);
+  }
+
+  List<TrainingOutcome> await() throws IOException {
+    try {
+      for (; ; ) {
+        try {
+          return job.get(INTERVAL_MILLISECONDS, TimeUnit.MILLISECONDS);
+        } catch (TimeoutException stillRunning) {
+          look();
+        }
+      }
+    } catch (ExecutionException failure) {
+      String reason = MAPPER.readTree(rendezvous.state()).get("error").asText();
+      throw new ThalwegException(reason.isEmpty() ? "training failed: " + rootCause(failure) : reason, failure.getCause());
+    } catch (CancellationException | InterruptedException end) {
+      job.cancel(true);
+      throw new ThalwegException("training was cancelled", end);
+    } finally {
+      line.end();
+      metrics.close();
+    }
+  }
+
+  private void look() throws IOException {
+    JsonNode state = MAPPER.readTree(rendezvous.state());
+    state.get("log").forEach(text -> LOG.info("Thalweg: {}", text.asText()));
+    metrics.update(state);
+    line.show(state.get("progress").asText());
+    String error = state.get("error").asText();
+    if (!error.isEmpty()) {
+      job.cancel(true);
+      throw new ThalwegException(error);
+    }
+  }
+
+  private static String rootCause(Throwable failure) {
+    Throwable cause = failure;
+    while (cause.getCause() != null) {
+      cause = cause.getCause();
+    }
+    return cause.getMessage();
+  }
+}

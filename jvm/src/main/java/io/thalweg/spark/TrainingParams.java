@@ -1,0 +1,161 @@
+// Copyright The Thalweg Authors. SPDX-License-Identifier: Apache-2.0
+package io.thalweg.spark;
+
+import org.apache.spark.ml.param.DoubleParam;
+import org.apache.spark.ml.param.IntParam;
+import org.apache.spark.ml.param.LongParam;
+import org.apache.spark.ml.param.Param;
+import org.apache.spark.ml.param.Params;
+import org.apache.spark.ml.param.StringArrayParam;
+
+/**
+ * The parameters of training. Those that are not set keep the engine's defaults, which are not repeated here. Spark finds
+ * a stage's parameters by its public methods.
+ */
+public interface TrainingParams extends Params {
+  /** The parameters of one stage. */
+  final class Holder {
+    final Param<String> model;
+    final StringArrayParam inputCols;
+    final StringArrayParam labelCols;
+    final StringArrayParam outputCols;
+    final StringArrayParam outputKinds;
+    final Param<String> preprocessing;
+    final Param<String> augmentation;
+    final StringArrayParam classNames;
+    final Param<String> loss;
+    final Param<String> optimizer;
+    final DoubleParam learningRate;
+    final IntParam epochs;
+    final IntParam batchSize;
+    final LongParam seed;
+    final Param<String> scheme;
+    final Param<String> checkpoints;
+    final StringArrayParam settings;
+    final IntParam numWorkers;
+    final IntParam threads;
+    final LongParam memoryBytes;
+    final DoubleParam formSeconds;
+    final Param<String> badRows;
+
+    Holder(Params parent) {
+      model =
+          new Param<>(
+              parent, "model", "what to train: the path of an ONNX file, or zoo: and the name of a known model, as zoo:lenet");
+      inputCols = new StringArrayParam(parent, "inputCols", "columns that the model's inputs are made of, in order");
+      labelCols = new StringArrayParam(parent, "labelCols", "columns that hold the labels");
+      outputCols = new StringArrayParam(parent, "outputCols", "columns that the trained model adds (see ThalwegModel)");
+      outputKinds = new StringArrayParam(parent, "outputKinds", "the form of each of outputCols (see ThalwegModel)");
+      preprocessing =
+          new Param<>(parent, "preprocessing", "of images, as JSON; it goes into the trained model and serves for prediction");
+      augmentation = new Param<>(parent, "augmentation", "of images while training, as JSON; by default the preprocessing");
+      classNames = new StringArrayParam(parent, "classNames", "the names of the classes, for the trained model's metadata");
+      loss = new Param<>(parent, "loss", "such as cross_entropy, mse or bce_with_logits");
+      optimizer = new Param<>(parent, "optimizer", "such as sgd, adam or adamw; its options are among the settings");
+      learningRate = new DoubleParam(parent, "learningRate", "of the optimiser");
+      epochs = new IntParam(parent, "epochs", "how often all rows are taken");
+      batchSize = new IntParam(parent, "batchSize", "rows of a step, of all workers together");
+      seed = new LongParam(parent, "seed", "of the order of rows and of random numbers");
+      scheme = new Param<>(parent, "scheme", "how workers agree: allreduce, sharded, ssp or localsgd");
+      checkpoints = new Param<>(parent, "checkpoints", "a folder that all executors share; a fit goes on from what is there");
+      settings =
+          new StringArrayParam(
+              parent, "settings", "any other setting of a job file, as section.key=value: optimizer.momentum=0.9");
+      numWorkers = new IntParam(parent, "numWorkers", "tasks that train; by default one for each executor");
+      threads = new IntParam(parent, "threads", "of each worker; by default its share of the executor's cores");
+      memoryBytes = new LongParam(parent, "memoryBytes", "of each worker's rows; those beyond lie in a local file");
+      formSeconds = new DoubleParam(parent, "formSeconds", "how long workers wait for each other, also for one that was lost");
+      badRows = new Param<>(parent, "badRows", "what to do with rows that cannot be used: fail or skip");
+    }
+  }
+
+  Holder trainingParams();
+
+  default Param<String> model() {
+    return trainingParams().model;
+  }
+
+  default StringArrayParam inputCols() {
+    return trainingParams().inputCols;
+  }
+
+  default StringArrayParam labelCols() {
+    return trainingParams().labelCols;
+  }
+
+  default StringArrayParam outputCols() {
+    return trainingParams().outputCols;
+  }
+
+  default StringArrayParam outputKinds() {
+    return trainingParams().outputKinds;
+  }
+
+  default Param<String> preprocessing() {
+    return trainingParams().preprocessing;
+  }
+
+  default Param<String> augmentation() {
+    return trainingParams().augmentation;
+  }
+
+  default StringArrayParam classNames() {
+    return trainingParams().classNames;
+  }
+
+  default Param<String> loss() {
+    return trainingParams().loss;
+  }
+
+  default Param<String> optimizer() {
+    return trainingParams().optimizer;
+  }
+
+  default DoubleParam learningRate() {
+    return trainingParams().learningRate;
+  }
+
+  default IntParam epochs() {
+    return trainingParams().epochs;
+  }
+
+  default IntParam batchSize() {
+    return trainingParams().batchSize;
+  }
+
+  default LongParam seed() {
+    return trainingParams().seed;
+  }
+
+  default Param<String> scheme() {
+    return trainingParams().scheme;
+  }
+
+  default Param<String> checkpoints() {
+    return trainingParams().checkpoints;
+  }
+
+  default StringArrayParam settings() {
+    return trainingParams().settings;
+  }
+
+  default IntParam numWorkers() {
+    return trainingParams().numWorkers;
+  }
+
+  default IntParam threads() {
+    return trainingParams().threads;
+  }
+
+  default LongParam memoryBytes() {
+    return trainingParams().memoryBytes;
+  }
+
+  default DoubleParam formSeconds() {
+    return trainingParams().formSeconds;
+  }
+
+  default Param<String> badRows() {
+    return trainingParams().badRows;
+  }
+}

@@ -1,0 +1,23 @@
+// Copyright The Thalweg Authors. SPDX-License-Identifier: Apache-2.0
+package io.thalweg.spark;
+
+import io.thalweg.spark.columns.TrainingColumns;
+import java.io.Serializable;
+
+/**
+ * What the tasks of a training need to know; made by the driver.
+ *
+ * @param settings of the job, in TOML
+ * @param memoryBytes of each worker's rows; 0: the engine's default
+ * @param metadata of the trained model, a JSON object of texts
+ */
+record TrainingPlan(
+    BroadcastFile model,
+    TrainingColumns columns,
+    String settings,
+    String rendezvous,
+    String secret,
+    long memoryBytes,
+    boolean skipBadRows,
+    String metadata)
+    implements Serializable {}

@@ -1,0 +1,95 @@
+// Copyright The Thalweg Authors. SPDX-License-Identifier: Apache-2.0
+package io.thalweg.spark;
+
+import com.fasterxml.jackson.databind.ObjectMapper;
+import io.thalweg.Rows;
+import io.thalweg.ThalwegException;
+import io.thalweg.Training;
+import io.thalweg.spark.columns.BadRowException;
+import io.thalweg.spark.columns.RowChunk;
+import java.io.IOException;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.Iterator;
+import java.util.List;
+import org.apache.spark.SparkEnv;
+import org.apache.spark.TaskContext;
+import org.apache.spark.api.java.function.Function2;
+import org.apache.spark.sql.Row;
+import org.apache.spark.util.Utils;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
+
+/** One worker: takes the rows of its partition into native memory, and trains on them with the others. */
+final class TrainingTask implements Function2<Integer, Iterator<Row>, Iterator<TrainingOutcome>> {
+  private static final long serialVersionUID = 1L;
+  private static final Logger LOG = LoggerFactory.getLogger(TrainingTask.class);
+
+  private final TrainingPlan plan;
+
+  TrainingTask(TrainingPlan plan) {
+    this.plan = plan;
+  }
+
+  @Override
+  public Iterator<TrainingOutcome> call(Integer seat, Iterator<Row> rows) throws IOException {
+    TaskContext context = TaskContext.get();
+    SparkEnv env = SparkEnv.get();
+    String name = "worker " + seat + " (executor " + env.executorId() + ", " + env.blockManager().blockManagerId().host() + ")";
+    Path scratch = Files.createTempDirectory(Path.of(Utils.getLocalDir(env.conf())), "thalweg-");
+    try (Rows kept = new Rows(plan.columns().json(), plan.memoryBytes(), scratch)) {
+      long skipped = take(rows, kept, seat);
+      LOG.info("Thalweg: {} has {} rows in native memory{}", name, kept.count(), skipped > 0 ? ", left out " + skipped : "");
+      try (Training training =
+          new Training(
+              plan.model().file(), plan.settings(), plan.rendezvous(), plan.secret(), name, seat, context.stageAttemptNumber())) {
+        return List.of(train(training, kept, seat, skipped, scratch, context)).iterator();
+      }
+    } finally {
+      Utils.deleteRecursively(scratch.toFile());
+    }
+  }
+
+  private long take(Iterator<Row> rows, Rows kept, int seat) {
+    RowChunk chunk = plan.columns().newChunk();
+    long read = 0;
+    long skipped = 0;
+    for (; rows.hasNext(); ++read) {
+      try {
+        chunk.add(rows.next());
+      } catch (BadRowException problem) {
+        String text = "row " + read + " of worker " + seat + ": " + problem.getMessage();
+        if (!plan.skipBadRows()) {
+          throw new ThalwegException(text);
+        }
+        if (skipped++ == 0) {
+          LOG.warn("Thalweg leaves out {} (further ones of this worker are not reported)", text);
+        }
+      }
+      if (chunk.isFull()) {
+        chunk.moveTo(kept);
+      }
+    }
+    chunk.moveTo(kept);
+    return skipped;
+  }
+
+  private TrainingOutcome train(
+      Training training, Rows rows, int seat, long skipped, Path scratch, TaskContext context) throws IOException {
+    boolean trained;
+    try (TaskWatch watch = new TaskWatch(context, training::cancel)) {
+      trained = training.run(rows);
+    }
+    if (!trained) {
+      return new TrainingOutcome(seat, null, null, rows.count(), skipped);
+    }
+    String report = training.report();
+    byte[] model = null;
+    if (new ObjectMapper().readTree(report).get("speaks").asBoolean()) {
+      Path file = scratch.resolve(ModelFile.NAME);
+      training.save(file, plan.metadata());
+      model = Files.readAllBytes(file);
+    }
+    return new TrainingOutcome(seat, report, model, rows.count(), skipped);
+  }
+}

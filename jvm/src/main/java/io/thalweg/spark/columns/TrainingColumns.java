@@ -1,0 +1,96 @@
+// Copyright The Thalweg Authors. SPDX-License-Identifier: Apache-2.0
+package io.thalweg.spark.columns;
+
+import io.thalweg.DType;
+import io.thalweg.ThalwegException;
+import java.io.Serializable;
+import java.util.ArrayList;
+import java.util.Arrays;
+import java.util.List;
+import java.util.stream.Collectors;
+import org.apache.spark.sql.types.StructType;
+
+/** What a worker keeps of every row of a DataFrame; made and checked by the driver, used by the tasks. */
+public final class TrainingColumns implements Serializable {
+  private static final long serialVersionUID = 1L;
+
+  /**
+   * A type that the loss takes for the target of a row.
+   *
+   * @param dims of one row
+   */
+  public record Target(DType dtype, long[] dims) {
+    long elements() {
+      long product = 1;
+      for (long dim : dims) {
+        product *= dim;
+      }
+      return product;
+    }
+  }
+
+  private final ArrayList<TrainingField.Spec> fields = new ArrayList<>();
+
+  /**
+   * @param augmentation of images while training, as JSON; null: as for prediction
+   * @param targets what the loss takes, in the order of preference
+   */
+  public TrainingColumns(
+      List<ModelInput> inputs, String augmentation, List<Target> targets, StructType schema, String[] labelColumns) {
+    for (ModelInput input : inputs) {
+      fields.add(specOf(input, augmentation));
+    }
+    List<ColumnReader> labels = new ArrayList<>();
+    for (String column : labelColumns) {
+      labels.add(new ColumnReader(schema, column));
+    }
+    boolean scalars =
+        Arrays.stream(labelColumns).allMatch(column -> ColumnReader.isNumber(ColumnReader.field(schema, column).dataType()));
+    Target target = choose(targets, labels, scalars);
+    fields.add(new NumberField.NumberSpec("target", "target", target.dtype(), target.dims(), labels));
+    for (ModelInput input : inputs) {
+      if (input instanceof ImageInput image) {
+        fields.add(new BytesField.NameSpec(image));
+        break;
+      }
+    }
+  }
+
+  /** As tw_rows_create takes it. */
+  public String json() {
+    return fields.stream().map(TrainingField.Spec::json).collect(Collectors.joining(", ", "[", "]"));
+  }
+
+  public RowChunk newChunk() {
+    return new RowChunk(fields.stream().map(TrainingField.Spec::newField).toList());
+  }
+
+  private static TrainingField.Spec specOf(ModelInput input, String augmentation) {
+    if (input instanceof ImageInput image) {
+      return new BytesField.ImageSpec(image, augmentation != null ? augmentation : image.preprocessing());
+    }
+    long[] dims = new long[input.info().dims().length - 1];
+    for (int i = 0; i < dims.length; ++i) {
+      dims[i] = input.info().dims()[i + 1];
+      if (dims[i] < 0) {
+        throw new ThalwegException(
+            "the input " + input.info() + " has rows of any length; for training they must be of one");
+      }
+    }
+    return new NumberField.NumberSpec(
+        input.info().name(), "input", input.dtype(), dims, ((NumberInput) input).readers());
+  }
+
+  private static Target choose(List<Target> targets, List<ColumnReader> labels, boolean scalars) {
+    for (Target target : targets) {
+      if (scalars ? target.elements() == labels.size() : target.dims().length > 0) {
+        return target;
+      }
+    }
+    String taken = targets.stream().map(target -> target.dtype() + Arrays.toString(target.dims()))
+        .collect(Collectors.joining(" or "));
+    throw new ThalwegException(
+        "the loss takes " + (taken.isEmpty() ? "no labels of numbers" : taken) + " for each row, which the label columns ("
+            + labels.stream().map(ColumnReader::column).collect(Collectors.joining(", ")) + ") do not hold");
+  }
+}

@@ -1,0 +1,187 @@
+"""thalweg.spark.Estimator on a cluster: any partitions, bad rows, lost executors."""
+
+import concurrent.futures
+import os
+import signal
+import threading
+import time
+
+import numpy as np
+import pytest
+from executors import executor_processes
+from pyspark.ml import Pipeline
+from pyspark.ml.feature import VectorAssembler
+
+import thalweg
+import thalweg.spark
+from thalweg import nn
+
+ROWS = 400
+
+
+def network():
+    net = nn.Sequential(nn.Linear(4, 16), nn.ReLU(), nn.Linear(16, 3))
+    return thalweg.Model(net, [thalweg.Input((None, 4))])
+
+
+def estimator(**params):
+    given = dict(feature_cols=["x"], label_cols=["y"], loss="cross_entropy", optimizer="adam", learning_rate=0.02,
+                 epochs=4, batch_size=40, num_workers=2, threads=1, seed=3, output_cols=["scores"])
+    given.update(params)
+    return thalweg.spark.Estimator(network(), **given)
+
+
+@pytest.fixture(scope="module")
+def numbers():
+    rng = np.random.default_rng(1)
+    x = rng.standard_normal((ROWS, 4)).astype("float32")
+    return x, np.argmax(x[:, :3], axis=1)
+
+
+@pytest.fixture(scope="module")
+def frame(spark, numbers):
+    """Labels as doubles, as Spark ML has them."""
+    rows = [(list(map(float, x)), float(y)) for x, y in zip(*numbers)]
+    return spark.createDataFrame(rows, ["x", "y"]).repartition(3).cache()
+
+
+def accuracy(model, frame):
+    rows = model.transform(frame).select("y", "scores").collect()
+    return np.mean([np.argmax(row.scores) == row.y for row in rows])
+
+
+def saved(model, folder):
+    """The weights that the model has, as plain Python reads them."""
+    model.write().overwrite().save(str(folder))
+    return thalweg.Model.load(str(folder / "model.onnx"))
+
+
+@pytest.mark.parametrize("scheme", ["allreduce", "sharded", "localsgd", "ssp"])
+def test_learns_with_every_scheme(frame, scheme):
+    assert accuracy(estimator(epochs=20, scheme=scheme).fit(frame), frame) > 0.9
+
+
+def test_the_saved_model_answers_alike_elsewhere(frame, numbers, tmp_path):
+    model = estimator().fit(frame)
+    plain = saved(model, tmp_path / "model")
+    rows = model.transform(frame).select("x", "scores").collect()
+    np.testing.assert_allclose([row.scores for row in rows], plain(np.array([row.x for row in rows], "float32")),
+                               rtol=1e-5, atol=1e-6)
+
+
+def test_in_a_pipeline(spark, numbers):
+    rows = [(*map(float, x), int(y)) for x, y in zip(*numbers)]
+    columns = spark.createDataFrame(rows, ["a", "b", "c", "d", "y"])
+    stages = [VectorAssembler(inputCols=["a", "b", "c", "d"], outputCol="x"), estimator(epochs=20)]
+    assert accuracy(Pipeline(stages=stages).fit(columns), columns) > 0.9
+
+
+@pytest.mark.parametrize("partitions", [1, 2, 7, 100])
+def test_any_number_of_partitions(frame, partitions, tmp_path):
+    assert accuracy(estimator(epochs=20).fit(frame.repartition(partitions)), frame) > 0.9
+
+
+def test_skewed_and_empty_partitions_and_few_rows(spark, frame, numbers):
+    rows = [(list(map(float, x)), float(y)) for x, y in zip(*numbers)]
+    skewed = spark.createDataFrame(spark.sparkContext.parallelize([rows, [], [], []], 4).flatMap(lambda part: part),
+                                   ["x", "y"])
+    assert accuracy(estimator(epochs=20).fit(skewed), frame) > 0.9
+    assert estimator(epochs=1).fit(spark.createDataFrame(rows[:1], ["x", "y"])).transform(frame).count() == ROWS
+
+
+def test_from_an_onnx_file_and_the_zoo(frame, tmp_path):
+    network().save(str(tmp_path / "start.onnx"))
+    trained = thalweg.spark.Estimator(str(tmp_path / "start.onnx"), feature_cols=["x"], label_cols=["y"],
+                                      optimizer="adam", learning_rate=0.02, epochs=20, num_workers=2,
+                                      output_cols=["scores"]).fit(frame)
+    assert accuracy(trained, frame) > 0.9
+
+
+def test_estimators_are_saved_with_their_parameters(frame, tmp_path):
+    estimator(epochs=7, settings={"optimizer.weight_decay": 0.01}).save(str(tmp_path / "estimator"))
+    loaded = thalweg.spark.Estimator.load(str(tmp_path / "estimator"))
+    assert loaded.getOrDefault("epochs") == 7
+    assert loaded.getOrDefault("settings") == ["optimizer.weight_decay=0.01"]
+
+
+def test_what_is_wrong_is_named(spark, frame):
+    def refuses(text, data=frame, **params):
+        with pytest.raises(Exception, match=text):
+            estimator(**params).fit(data)
+
+    refuses("there is no column 'z'", feature_cols=["z"])
+    refuses("there is no column 'label'", label_cols=["label"])
+    refuses("train.epocs", settings={"train.epocs": 3})
+    refuses("unknown loss 'crossentropy'", loss="crossentropy")
+    refuses("no rows to train on", frame.limit(0))
+    refuses("is of type string", frame.selectExpr("cast(y as string) as x", "y"))
+    refuses("takes 4", frame.selectExpr("array(1.0, 2.0) as x", "y"))
+    refuses("'x' is null", frame.selectExpr("if(y = 0, null, x) as x", "y"))
+    refuses("label|class", frame.selectExpr("x", "y + 1 as y"))
+    refuses("whole numbers", frame.selectExpr("x", "y + 0.5 as y"))
+    refuses("room for 2 tasks", num_workers=3)
+
+
+def test_rows_that_cannot_be_used_may_be_left_out(frame):
+    holes = frame.selectExpr("if(y = 0, null, x) as x", "y")
+    assert estimator(bad_rows="skip").fit(holes).transform(frame).count() == ROWS
+
+
+def kill_executors(times, stop):
+    """Kills an executor, again when another has come in its place and trains; gives the seconds until each came."""
+    seconds = []
+    while len(seconds) < times and not stop.wait(4):
+        executors = executor_processes()
+        os.kill(executors[len(seconds) % len(executors)], signal.SIGKILL)
+        begin = time.monotonic()
+        while not stop.wait(0.05) and not set(executor_processes()) - set(executors):
+            pass
+        seconds.append(time.monotonic() - begin)
+    return seconds
+
+
+@pytest.mark.parametrize("scheme", ["allreduce", "sharded"])
+def test_lost_executors_change_nothing(spark, frame, tmp_path, scheme):
+    net = nn.Sequential(nn.Linear(4, 512), nn.ReLU(), nn.Linear(512, 512), nn.ReLU(), nn.Linear(512, 3))
+    fitted = thalweg.spark.Estimator(
+        thalweg.Model(net, [thalweg.Input((None, 4))]), feature_cols=["x"], label_cols=["y"], epochs=1000, batch_size=40,
+        num_workers=2, threads=1, optimizer="sgd", learning_rate=0.01, settings={"optimizer.momentum": 0.9}, scheme=scheme)
+    undisturbed = saved(fitted.fit(frame), tmp_path / "undisturbed")
+    stop = threading.Event()
+    with concurrent.futures.ThreadPoolExecutor() as pool:
+        killer = pool.submit(kill_executors, 3 if scheme == "allreduce" else 1, stop)
+        try:
+            disturbed = saved(fitted.fit(frame), tmp_path / "disturbed")
+        finally:
+            stop.set()
+    assert killer.result(), "the fit ended before an executor was killed"
+    x = np.random.default_rng(2).standard_normal((64, 4)).astype("float32")
+    np.testing.assert_allclose(disturbed(x), undisturbed(x), rtol=0, atol=1e-6)
+
+
+def test_a_cancelled_job_ends_soon(spark, frame):
+    spark.sparkContext.setLocalProperty("spark.job.interruptOnCancel", "false")
+    outcome = []
+
+    def fit():
+        try:
+            estimator(epochs=1_000_000).fit(frame)
+        except Exception as error:
+            outcome.append(error)
+
+    thread = threading.Thread(target=fit)
+    thread.start()
+    time.sleep(5)
+    spark.sparkContext.cancelAllJobs()
+    begin = time.monotonic()
+    thread.join(10)
+    assert not thread.is_alive() and outcome
+    while busy_tasks(spark) and time.monotonic() - begin < 10:
+        time.sleep(0.1)
+    assert time.monotonic() - begin < 5
+    assert estimator(epochs=1).fit(frame).transform(frame).count() == ROWS
+
+
+def busy_tasks(spark):
+    tracker = spark.sparkContext.statusTracker()
+    return [stage for stage in tracker.getActiveStageIds()]
