@@ -102,9 +102,11 @@ test-spark: build-release jar ## the jar on Spark clusters of this machine; SPAR
 	@OMP_WAIT_POLICY=passive PYTHONPATH=$(CURDIR)/build/release/python PYTHONDONTWRITEBYTECODE=1 \
 	  "$(THALWEG_DEPS)/spark-venv/bin/python" -m pytest -q -p no:cacheprovider tests/spark $(SPARK_TESTS)
 
-demo: build-release ## train a small network on handwritten digits
+demo: jar ## learn handwritten digits on a Spark cluster of two executors, with live progress; writes model.onnx
 	@scripts/setup-data
-	@build/release/bin/examples/mnist_demo $(DEMO_ARGS)
+	@cmake --build --preset release --parallel $(JOBS) --target python_package
+	@OMP_WAIT_POLICY=passive PYTHONPATH=$(CURDIR)/build/release/python PYTHONDONTWRITEBYTECODE=1 \
+	  "$(THALWEG_DEPS)/spark-venv/bin/python" examples/spark_digits.py $(DEMO_ARGS)
 
 install: build-release ## install into PREFIX (default /usr/local)
 	@cmake --install build/release --prefix "$(or $(PREFIX),/usr/local)"

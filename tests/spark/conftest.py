@@ -20,6 +20,10 @@ JAR = pathlib.Path(os.environ.get("THALWEG_SPARK_JAR") or ROOT / "build" / "rele
 SKIPPED = 77
 
 
+def pytest_configure(config):
+    config.addinivalue_line("markers", "slow: takes minutes; runs with make test-spark and make test-long")
+
+
 def pytest_sessionstart():
     if not JAR.exists():
         pytest.exit(f"{JAR} is missing: make jar", returncode=SKIPPED)

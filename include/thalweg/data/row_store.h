@@ -62,8 +62,8 @@ class RowStore : public Dataset {
 
   /// Copies the rows. Throws Error naming the field whose size is not that of so many rows.
   void append(const RowChunk& chunk);
-  /// Numbers the rows that came so far anew, by their content: which number a row has then no longer depends on the order
-  /// in which they came. Clusters that read a part of their data again may find it in another order.
+  /// Numbers the rows that came so far anew, by their content: which number a row has then no longer depends on the
+  /// order in which they came. Clusters that read a part of their data again may find it in another order.
   void arrange();
   /// All rows that came.
   int64_t num_rows() const;

@@ -39,3 +39,7 @@ class Model(JavaModel, JavaMLReadable, JavaMLWritable):
     def configure(self, **params):
         """Sets parameters, and gives the model back."""
         return set_params(self, params)
+
+    def save_onnx(self, path):
+        """The model alone, as an ONNX file, on any file system that Spark knows."""
+        self._java_obj.saveOnnx(str(path))

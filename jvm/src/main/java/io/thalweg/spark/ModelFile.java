@@ -43,8 +43,8 @@ record ModelFile(String hash, Path path) {
     return new ModelFile(hash, folder.resolve(NAME));
   }
 
-  void copyTo(String folder, Configuration configuration) throws IOException {
-    org.apache.hadoop.fs.Path target = new org.apache.hadoop.fs.Path(folder, NAME);
+  /** To a path on any file system that Spark knows. */
+  void copyTo(org.apache.hadoop.fs.Path target, Configuration configuration) throws IOException {
     try (OutputStream stream = target.getFileSystem(configuration).create(target, true)) {
       Files.copy(path, stream);
     }

@@ -7,10 +7,12 @@ import io.thalweg.ValueInfo;
 import io.thalweg.spark.columns.ModelInput;
 import io.thalweg.spark.columns.OutputColumn;
 import io.thalweg.spark.columns.OutputKind;
+import java.io.IOException;
 import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.List;
 import java.util.Locale;
+import org.apache.hadoop.fs.Path;
 import org.apache.spark.api.java.JavaSparkContext;
 import org.apache.spark.ml.Model;
 import org.apache.spark.ml.param.Param;
@@ -196,6 +198,15 @@ public final class ThalwegModel extends Model<ThalwegModel> implements Predictio
     copied.signature = signature;
     copied.broadcast = broadcast;
     return copied.setParent(parent());
+  }
+
+  /** Writes the model alone, as an ONNX file, to any file system that Spark knows; replaces what is there. */
+  public void saveOnnx(String path) {
+    try {
+      file.copyTo(new Path(path), SparkSession.active().sparkContext().hadoopConfiguration());
+    } catch (IOException failure) {
+      throw new ThalwegException("the model cannot be written to " + path + ": " + failure.getMessage(), failure);
+    }
   }
 
   @Override

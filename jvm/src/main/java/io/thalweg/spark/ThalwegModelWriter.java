@@ -2,6 +2,7 @@
 package io.thalweg.spark;
 
 import java.io.IOException;
+import org.apache.hadoop.fs.Path;
 import org.apache.spark.ml.util.DefaultParamsWriter;
 import org.apache.spark.ml.util.MLWriter;
 
@@ -17,7 +18,7 @@ final class ThalwegModelWriter extends MLWriter {
   public void saveImpl(String path) {
     try {
       new DefaultParamsWriter(model).session(sparkSession()).save(path);
-      model.file().copyTo(path, sparkSession().sparkContext().hadoopConfiguration());
+      model.file().copyTo(new Path(path, ModelFile.NAME), sparkSession().sparkContext().hadoopConfiguration());
     } catch (IOException failure) {
       throw new java.io.UncheckedIOException("the model cannot be saved to " + path, failure);
     }
