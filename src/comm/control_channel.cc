@@ -17,6 +17,7 @@ using nlohmann::json;
 constexpr std::chrono::seconds kAttempt{5};
 constexpr std::chrono::milliseconds kPause{50};
 constexpr std::chrono::seconds kFarewell{1};
+constexpr const char* kToldToLeave = "this member was told to leave the group";
 
 }  // namespace
 
@@ -69,7 +70,7 @@ void ControlChannel::run() {
       const std::lock_guard<std::mutex> lock(mutex_);
       trouble_ = error;
     }
-    if (cancelled()) give_up("this member was told to leave the group");
+    if (cancelled()) give_up(kToldToLeave);
     std::this_thread::sleep_for(kPause);
   }
 }
@@ -85,7 +86,7 @@ void ControlChannel::talk(Connection& connection) {
     }
     changed_.notify_all();
     if (stop_.load()) return;
-    if (cancelled()) give_up("this member was told to leave the group");
+    if (cancelled()) give_up(kToldToLeave);
     const auto now = std::chrono::steady_clock::now();
     if (now >= next_beat) {
       connection.send(sign_of_life());
@@ -191,6 +192,7 @@ std::shared_ptr<ControlChannel::Epoch> ControlChannel::next(uint64_t epoch, cons
   }
   const auto come = [&] { return !error_.empty() || (epoch_ != nullptr && epoch_->view.epoch > epoch); };
   while (!come()) {
+    TW_REQUIRE(!cancelled(), kToldToLeave);
     TW_REQUIRE(!deadline.expired(), "epoch ", epoch + 1, " of the group at ", options_.rendezvous,
                " did not begin within ", deadline.elapsed(), " s",
                trouble_.empty() ? "" : "; the rendezvous does not answer: ", trouble_);

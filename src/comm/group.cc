@@ -31,13 +31,18 @@ MemberInfo make_info(const GroupOptions& options, const std::string& id) {
   return info;
 }
 
+Deadline deadline_to_form(const GroupOptions& options) {
+  const Deadline deadline(options.form_timeout);
+  return options.cancelled != nullptr ? deadline.unless(*options.cancelled) : deadline;
+}
+
 class Member : public Group {
  public:
   explicit Member(const GroupOptions& options)
       : options_(options),
         id_(random_text(16)),
         listeners_(make_listeners(id_)),
-        channel_(options, make_info(options, id_), port_of(listeners_.tcp), Deadline(options.form_timeout)) {
+        channel_(options, make_info(options, id_), port_of(listeners_.tcp), deadline_to_form(options)) {
     TW_REQUIRE(options.streams >= 1 && options.streams <= 64, "a group cannot use ", options.streams,
                " streams to each peer");
     enter(0, "");
@@ -66,7 +71,7 @@ class Member : public Group {
 
  private:
   void enter(uint64_t after, std::string failure) {
-    const Deadline deadline(options_.form_timeout);
+    const Deadline deadline = deadline_to_form(options_);
     if (communicator_ != nullptr) communicator_->abort("this member has left the epoch");
     for (;;) {
       epoch_ = channel_.next(after, failure, deadline);

@@ -118,6 +118,17 @@ TEST_F(OwnRows, NoRowsAnywhereIsAnError) {
   EXPECT_THAT(error_text([&] { train_all({0, 0}); }), HasSubstr("there are no rows to train on"));
 }
 
+TEST_F(OwnRows, AMemberThatIsToldToLeaveStopsLookingForTheRendezvous) {
+  comm::GroupOptions membership = member_of("127.0.0.1:1");
+  const auto cancelled = std::make_shared<std::atomic<bool>>(false);
+  membership.cancelled = cancelled;
+  auto pending = std::async(std::launch::async, [&] { return error_text([&] { comm::Group::join(membership); }); });
+  std::this_thread::sleep_for(std::chrono::milliseconds(100));
+  cancelled->store(true);
+  EXPECT_EQ(pending.wait_for(std::chrono::seconds(3)), std::future_status::ready);
+  EXPECT_THAT(pending.get(), HasSubstr("cannot join the group"));
+}
+
 TEST_F(OwnRows, AMemberThatIsToldToLeaveDoesSo) {
   const comm::Rendezvous rendezvous(quiet_rendezvous(2, 2));
   comm::GroupOptions membership = member_of(rendezvous.address());
