@@ -8,6 +8,7 @@
 #include "capi/guard.h"
 #include "capi/result.h"
 #include "thalweg/c_scores.h"
+#include "thalweg/fit_data.h"
 #include "thalweg/losses.h"
 #include "thalweg/metrics.h"
 #include "thalweg/model.h"
@@ -21,10 +22,12 @@ class LossMean {
   explicit LossMean(const std::string& name) : loss_(losses::by_name(name)) {}
 
   void add(const Tensor& output, const Tensor& target) {
-    if (!model_ || output.type().shape.rank() != output_rank_ || target.dtype() != target_dtype_) build(output, target);
+    if (!model_) build(output, target);
     const auto rows = static_cast<double>(output.shape()[0]);
     if (rows == 0) return;
-    sum_ += model_->predict({output, target}).at(0).item() * rows;
+    std::vector<int64_t> dims = target_.shape.dims();
+    dims.insert(dims.begin(), target.shape()[0]);
+    sum_ += model_->predict({output, target.to(target_.dtype).reshaped(Shape(dims))}).at(0).item() * rows;
     rows_ += rows;
   }
   std::vector<double> state() const { return {sum_, rows_}; }
@@ -36,23 +39,34 @@ class LossMean {
   double value() const { return sum_ / rows_; }
 
  private:
+  /// For outputs and targets of one shape; of a target only the number of elements counts.
   void build(const Tensor& output, const Tensor& target) {
     auto graph = std::make_unique<Graph>("loss");
-    const auto input = [&](const char* name, TensorType type) {
-      type.shape[0] = kFree;
-      return graph->input(name, type);
-    };
-    Value* predicted = input("output", output.type());
-    graph->mark_output(loss_(predicted, input("target", target.type())));
-    model_.emplace(std::move(graph));
-    output_rank_ = output.shape().rank();
-    target_dtype_ = target.dtype();
+    TensorType type = output.type();
+    type.shape[0] = kFree;
+    Value* predicted = graph->input("output", type);
+    graph->mark_output(predicted);
+    target_ = fitting_target(accepted_targets(*graph, Loss(loss_)), target);
+    std::vector<int64_t> dims = target_.shape.dims();
+    dims.insert(dims.begin(), kFree);
+    auto whole = std::make_unique<Graph>("loss");
+    predicted = whole->input("output", type);
+    whole->mark_output(loss_(predicted, whole->input("target", {target_.dtype, Shape(dims)})));
+    model_.emplace(std::move(whole));
+  }
+
+  static TensorType fitting_target(const std::vector<TensorType>& accepted, const Tensor& target) {
+    const int64_t elements = target.shape().num_elements(1, target.shape().rank());
+    for (const TensorType& type : accepted) {
+      if (type.shape.num_elements() == elements) return type;
+    }
+    raise("the loss does not take targets of ", target.type());
   }
 
   losses::LossFunction loss_;
   std::optional<Model> model_;
-  int output_rank_ = 0;
-  DType target_dtype_ = DType::kF32;
+  /// Of one row.
+  TensorType target_;
   double sum_ = 0;
   double rows_ = 0;
 };

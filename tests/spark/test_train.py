@@ -69,6 +69,18 @@ def test_the_saved_model_answers_alike_elsewhere(frame, numbers, tmp_path):
                                rtol=1e-5, atol=1e-6)
 
 
+def test_evaluation_is_that_of_the_answers(frame):
+    model = estimator(epochs=20).fit(frame)
+    scores = model.evaluate(frame, ["y"], metrics=["accuracy", "top_k_accuracy"], loss="cross_entropy")
+    assert scores["accuracy"] == pytest.approx(accuracy(model, frame))
+    rows = model.transform(frame).select("y", "scores").collect()
+    logits = np.array([row.scores for row in rows], "float64")
+    chosen = logits[np.arange(ROWS), [int(row.y) for row in rows]]
+    assert scores["loss"] == pytest.approx(np.mean(np.log(np.exp(logits).sum(axis=1)) - chosen), rel=1e-4)
+    with pytest.raises(Exception, match="acuracy"):
+        model.evaluate(frame, ["y"], metrics=["acuracy"])
+
+
 def test_in_a_pipeline(spark, numbers):
     rows = [(*map(float, x), int(y)) for x, y in zip(*numbers)]
     columns = spark.createDataFrame(rows, ["a", "b", "c", "d", "y"])

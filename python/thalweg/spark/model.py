@@ -1,5 +1,7 @@
 """An ONNX model as a stage of Spark ML."""
 
+import json
+
 from pyspark.ml.util import JavaMLReadable, JavaMLWritable
 from pyspark.ml.wrapper import JavaModel
 from pyspark.sql import SparkSession
@@ -43,3 +45,15 @@ class Model(JavaModel, JavaMLReadable, JavaMLWritable):
     def save_onnx(self, path):
         """The model alone, as an ONNX file, on any file system that Spark knows."""
         self._java_obj.saveOnnx(str(path))
+
+    def evaluate(self, frame, label_cols, metrics=("accuracy",), loss=None):
+        """The figures of the model's first output against the labels, over the whole frame: {"accuracy": 0.98, ...}."""
+        gateway = frame.sparkSession.sparkContext._gateway
+
+        def texts(values):
+            array = gateway.new_array(gateway.jvm.java.lang.String, len(values))
+            for i, value in enumerate(values):
+                array[i] = value
+            return array
+
+        return json.loads(self._java_obj.evaluate(frame._jdf, texts(list(label_cols)), texts(list(metrics)), loss))

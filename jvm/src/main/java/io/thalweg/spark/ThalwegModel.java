@@ -17,6 +17,7 @@ import org.apache.spark.api.java.JavaSparkContext;
 import org.apache.spark.ml.Model;
 import org.apache.spark.ml.param.Param;
 import org.apache.spark.ml.param.ParamMap;
+import org.apache.spark.ml.param.ParamMap$;
 import org.apache.spark.ml.param.ParamPair;
 import org.apache.spark.ml.util.Identifiable$;
 import org.apache.spark.ml.util.MLReader;
@@ -198,6 +199,18 @@ public final class ThalwegModel extends Model<ThalwegModel> implements Predictio
     copied.signature = signature;
     copied.broadcast = broadcast;
     return copied.setParent(parent());
+  }
+
+  /**
+   * Compares the model's first output with labels.
+   *
+   * @param metrics such as accuracy or auc
+   * @param loss the name of one; null for none
+   * @return a JSON object of names and values
+   */
+  public String evaluate(Dataset<?> rows, String[] labelColumns, String[] metrics, String loss) {
+    ThalwegModel copied = copy(ParamMap$.MODULE$.empty());
+    return Evaluation.run(copied, signature.outputs().get(0), rows, labelColumns, String.join(",", metrics), loss);
   }
 
   /** Writes the model alone, as an ONNX file, to any file system that Spark knows; replaces what is there. */

@@ -85,6 +85,9 @@ public final class ColumnReader implements Serializable {
     if (value instanceof org.apache.spark.ml.linalg.Vector) {
       return ((org.apache.spark.ml.linalg.Vector) value).size();
     }
+    if (value instanceof float[] floats) {
+      return floats.length;
+    }
     scala.collection.Seq<?> sequence = (scala.collection.Seq<?>) value;
     int length = sequence.length();
     if (length == 0 || !(sequence.apply(0) instanceof scala.collection.Seq)) {
@@ -115,6 +118,10 @@ public final class ColumnReader implements Serializable {
       writer.put(buffer, (Boolean) value ? 1L : 0L);
     } else if (value instanceof DenseVector) {
       for (double element : ((DenseVector) value).values()) {
+        writer.put(buffer, element);
+      }
+    } else if (value instanceof float[] floats) {  // of a row that another stage has just made
+      for (float element : floats) {
         writer.put(buffer, element);
       }
     } else if (value instanceof SparseVector) {
