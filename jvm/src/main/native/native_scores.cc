@@ -7,8 +7,8 @@ using namespace thalweg::jni;
 
 namespace {
 
-/// [rows, columns] over the memory of a direct buffer; [rows] if there is one column. Null, with an exception pending, if
-/// it is too small.
+/// [rows, columns] over the memory of a direct buffer; [rows] if there is one column. Null, with an exception pending,
+/// if it is too small.
 const tw_tensor* matrix(JNIEnv* env, jobject buffer, tw_dtype dtype, jlong element_bytes, const int64_t (&dims)[2],
                         tw_tensor* tensor) {
   if (env->GetDirectBufferAddress(buffer) == nullptr || dims[0] < 0 || dims[1] < 0 ||
@@ -66,8 +66,8 @@ JNIEXPORT jdoubleArray JNICALL Java_io_thalweg_jni_NativeScores_state(JNIEnv* en
 JNIEXPORT void JNICALL Java_io_thalweg_jni_NativeScores_merge(JNIEnv* env, jclass, jlong scores, jdoubleArray state) {
   jdouble* numbers = env->GetDoubleArrayElements(state, nullptr);
   if (numbers == nullptr) return;
-  succeeded(env, tw_scores_merge(object_from<tw_scores>(scores), numbers,
-                                 static_cast<size_t>(env->GetArrayLength(state))));
+  succeeded(env,
+            tw_scores_merge(object_from<tw_scores>(scores), numbers, static_cast<size_t>(env->GetArrayLength(state))));
   env->ReleaseDoubleArrayElements(state, numbers, JNI_ABORT);
 }
 
