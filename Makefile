@@ -63,9 +63,9 @@ tidy: setup ## clang-tidy over src (slow); FILTER=regex narrows it
 format: ## format the C++ sources
 	@scripts/format
 
-bench: build-release ## compare with PyTorch and others; CASES="a b" runs some
+bench: build-release jar ## compare with PyTorch and others; CASES="a b" runs some
 	@scripts/setup-bench
-	@THALWEG_BENCH_BIN=$(CURDIR)/build/release/bin/thalweg_bench PYTHONPATH=$(CURDIR)/build/release/python \
+	@THALWEG_BENCH_BIN=$(CURDIR)/build/release/bin/thalweg_bench THALWEG_SPARK_JAR=$(CURDIR)/build/release/jvm/thalweg-spark.jar PYTHONPATH=$(CURDIR)/build/release/python \
 	  "$(THALWEG_DEPS)/bench-venv/bin/python" bench/run.py $(CASES)
 
 onnx-suite: build-release ## the ONNX backend suite: passed, refused, wrong, crashed; ONNX_CASES="a b" runs some

@@ -39,8 +39,9 @@ from cases import CASES as MODEL_CASES  # noqa: E402
 from data_cases import DATA_CASES  # noqa: E402
 from group_cases import GROUP_CASES  # noqa: E402
 from python_cases import PYTHON_CASES  # noqa: E402
+from spark_cases import SPARK_CASES  # noqa: E402
 
-CASES = MODEL_CASES | DATA_CASES | GROUP_CASES | PYTHON_CASES
+CASES = MODEL_CASES | DATA_CASES | GROUP_CASES | PYTHON_CASES | SPARK_CASES
 
 PR_SET_PDEATHSIG = 1
 QUIET_CORES = 0.15  # what other programs may use before a figure counts as disturbed
