@@ -1,0 +1,53 @@
+"""Training on images in a DataFrame: files, Spark's image schema, bad files."""
+
+import numpy as np
+import pytest
+from test_images import IMAGES, PREPROCESSING, folder  # noqa: F401: a fixture
+
+import thalweg
+import thalweg.spark
+from thalweg import nn
+
+
+def estimator(column, **params):
+    net = nn.Sequential(nn.Conv2d(3, 4, 3), nn.ReLU(), nn.Flatten(), nn.Linear(4 * 36, 2))
+    return thalweg.spark.Estimator(
+        net, inputs=[thalweg.Input((None, 3, 8, 8))], feature_cols=[column], label_cols=["label"], loss="cross_entropy",
+        optimizer="adam", epochs=2, batch_size=4, num_workers=2, threads=1, preprocessing=PREPROCESSING,
+        class_names=["dog", "cat"], output_cols=["name"], output_kinds=["label"], **params)
+
+
+def labelled(frame, path):
+    return frame.selectExpr("*", f"if({path} like '%class1%', 1, 0) as label")
+
+
+def test_files_of_images(spark, folder, tmp_path_factory):  # noqa: F811
+    frame = labelled(thalweg.spark.read_images(spark, folder), "path")
+    model = estimator("content").fit(frame)
+    assert {row.name for row in model.transform(frame).collect()} <= {"dog", "cat"}
+    path = tmp_path_factory.mktemp("trained") / "model.onnx"
+    model.save_onnx(path.as_uri())
+    assert thalweg.Model.load(str(path))(np.zeros((1, 3, 8, 8), "float32")).shape == (1, 2)
+
+
+def test_sparks_image_schema(spark, folder):  # noqa: F811
+    frame = labelled(spark.read.format("image").load(str(folder / "class0")), "image.origin")
+    by_schema = estimator("image").fit(frame)
+    files = labelled(thalweg.spark.read_images(spark, folder / "class0"), "path")
+    assert by_schema.transform(files.withColumnRenamed("content", "image")).count() == 6
+
+
+def test_augmentation_is_for_training_only(spark, folder):  # noqa: F811
+    frame = labelled(thalweg.spark.read_images(spark, folder), "path")
+    transforms = [{"name": "random_crop", "height": 8, "width": 8}, {"name": "horizontal_flip"}]
+    augmented = estimator("content", augmentation=dict(PREPROCESSING, transforms=transforms)).fit(frame)
+    first, second = (augmented.transform(frame).orderBy("path").select("name").collect() for _ in range(2))
+    assert first == second and len(first) == 12
+
+
+def test_a_corrupt_file_is_named_or_skipped(spark, folder):  # noqa: F811
+    (folder / "class1" / "bad.jpg").write_bytes((IMAGES / "photo.jpg").read_bytes()[:200])
+    frame = labelled(thalweg.spark.read_images(spark, folder), "path")
+    with pytest.raises(Exception, match="class1/bad.jpg"):
+        estimator("content").fit(frame)
+    assert estimator("content", bad_rows="skip").fit(frame).transform(frame.where("path like '%png'")).count() == 12
