@@ -44,13 +44,10 @@ endforeach()
 nanobind_add_stub(python_core_stub MODULE thalweg._core RECURSIVE OUTPUT_PATH "${python_package_dir}"
                   OUTPUT "${python_package_dir}/_core/__init__.pyi" PYTHON_PATH "${PROJECT_BINARY_DIR}/python"
                   DEPENDS python_core)
-# Loaded by way of _tables, which brings Arrow's libraries into the process.
-set(python_arrow_stub "${python_package_dir}/_arrow.pyi")
-set(stub_program "import thalweg._tables, nanobind.stubgen as s; s.main(['-q', '-m', 'thalweg._arrow', '-o', '${python_arrow_stub}'])")
-add_custom_command(OUTPUT "${python_arrow_stub}"
-                   COMMAND ${CMAKE_COMMAND} -E env "PYTHONPATH=${PROJECT_BINARY_DIR}/python" "${Python_EXECUTABLE}" -c "${stub_program}"
-                   DEPENDS python_core python_arrow VERBATIM)
-add_custom_target(python_package ALL DEPENDS python_core python_arrow python_core_stub "${python_arrow_stub}")
+# In the build tree it finds Arrow's libraries by its run path: pip builds without pyarrow.
+nanobind_add_stub(python_arrow_stub MODULE thalweg._arrow OUTPUT "${python_package_dir}/_arrow.pyi"
+                  PYTHON_PATH "${PROJECT_BINARY_DIR}/python" DEPENDS python_core python_arrow)
+add_custom_target(python_package ALL DEPENDS python_core python_arrow python_core_stub python_arrow_stub)
 
 if(SKBUILD)
   include(cmake/PythonWheel.cmake)
