@@ -9,27 +9,35 @@ namespace {
 using nlohmann::json;
 
 constexpr const char* kPreprocessing = "thalweg.preprocessing";
+constexpr const char* kFeatures = "thalweg.features";
 constexpr const char* kClassNames = "thalweg.class_names";
+
+/// The property, from JSON; nothing if there is none.
+template <typename T>
+std::optional<T> read_property(const std::map<std::string, std::string>& properties, const char* name) {
+  const auto found = properties.find(name);
+  if (found == properties.end()) return {};
+  try {
+    return T::from_json(found->second);
+  } catch (const Error& error) {
+    raise("metadata ", name, ": ", error.what());
+  }
+}
 
 }  // namespace
 
 std::map<std::string, std::string> to_properties(const ModelMetadata& metadata) {
   std::map<std::string, std::string> properties;
   if (metadata.preprocessing.has_value()) properties[kPreprocessing] = metadata.preprocessing->to_json();
+  if (metadata.features.has_value()) properties[kFeatures] = metadata.features->to_json();
   if (!metadata.class_names.empty()) properties[kClassNames] = json(metadata.class_names).dump();
   return properties;
 }
 
 ModelMetadata metadata_from(const std::map<std::string, std::string>& properties) {
   ModelMetadata metadata;
-  const auto pipeline = properties.find(kPreprocessing);
-  if (pipeline != properties.end()) {
-    try {
-      metadata.preprocessing = Pipeline::from_json(pipeline->second);
-    } catch (const Error& error) {
-      raise("metadata ", kPreprocessing, ": ", error.what());
-    }
-  }
+  metadata.preprocessing = read_property<Pipeline>(properties, kPreprocessing);
+  metadata.features = read_property<Features>(properties, kFeatures);
   const auto names = properties.find(kClassNames);
   if (names == properties.end()) return metadata;
   const json list = json::parse(names->second, nullptr, false);

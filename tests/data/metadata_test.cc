@@ -14,6 +14,7 @@ using ::testing::HasSubstr;
 TEST(ModelMetadata, TravelsAsProperties) {
   data::ModelMetadata metadata;
   metadata.preprocessing = data::Pipeline({data::ResizeShorter{64}, data::CenterCrop{56, 48}});
+  metadata.features = data::Features({data::StringIndex{"city", {"Bern", "Oslo"}}, data::OneHot{"city", 2}});
   metadata.class_names = {"cat", "a \"dog\""};
   auto properties = data::to_properties(metadata);
   properties["author"] = "somebody";
@@ -21,6 +22,8 @@ TEST(ModelMetadata, TravelsAsProperties) {
   EXPECT_EQ(read.class_names, metadata.class_names);
   ASSERT_TRUE(read.preprocessing.has_value());
   EXPECT_EQ(read.preprocessing->to_json(), metadata.preprocessing->to_json());
+  ASSERT_TRUE(read.features.has_value());
+  EXPECT_EQ(read.features->to_json(), metadata.features->to_json());
   EXPECT_TRUE(data::to_properties({}).empty());
   EXPECT_FALSE(data::metadata_from({}).preprocessing.has_value());
 }
@@ -38,6 +41,7 @@ TEST(ModelMetadata, ErrorsNameTheProperty) {
                 data::metadata_from({{"thalweg.preprocessing", "{"}});
               }),
               HasSubstr("thalweg.preprocessing"));
+  EXPECT_THAT(error_text([] { data::metadata_from({{"thalweg.features", "[{}]"}}); }), HasSubstr("thalweg.features"));
 }
 
 }  // namespace

@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "thalweg/data/features.h"
 #include "thalweg/data/transforms.h"
 
 namespace thalweg::data {
@@ -14,13 +15,15 @@ namespace thalweg::data {
 /// differ.
 struct ModelMetadata {
   /// From an image file to the model's input.
-  std::optional<Pipeline> preprocessing;
+  std::optional<Pipeline> preprocessing = {};
+  /// From columns of a table to those that the model's inputs are made of.
+  std::optional<Features> features = {};
   /// Of each index of the last dimension of the model's first output; empty if it has none.
-  std::vector<std::string> class_names;
+  std::vector<std::string> class_names = {};
 };
 
-/// The properties "thalweg.preprocessing" (Pipeline::to_json) and "thalweg.class_names" (a JSON list), as Model::save
-/// takes them; what is not set is left out.
+/// The properties "thalweg.preprocessing" (Pipeline::to_json), "thalweg.features" (Features::to_json) and
+/// "thalweg.class_names" (a JSON list), as Model::save takes them; what is not set is left out.
 std::map<std::string, std::string> to_properties(const ModelMetadata& metadata);
 /// The inverse. Other properties are ignored; an Error names one that cannot be read.
 ModelMetadata metadata_from(const std::map<std::string, std::string>& properties);

@@ -14,7 +14,8 @@ namespace thalweg::data {
 
 enum class TableFormat { kAuto, kParquet, kArrow, kCsv };
 
-/// Columns that become one tensor: [rows, columns], or [rows] if `flat` and there is one column.
+/// Columns that become one tensor: [rows, columns], or [rows] if `flat` and there is one column. One column of lists
+/// that are all as long as the first: [rows, length].
 struct TensorColumns {
   std::vector<std::string> columns;
   DType dtype = DType::kF32;  ///< f32, f64, i32 or i64

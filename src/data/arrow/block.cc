@@ -4,6 +4,7 @@
 #include <arrow/array.h>
 #include <arrow/buffer.h>
 #include <arrow/compute/cast.h>
+#include <arrow/scalar.h>
 #include <sys/mman.h>
 #include <unistd.h>
 
@@ -31,18 +32,30 @@ class Converter {
 
   template <typename T>
   void convert(const TensorColumns& spec, const Tensor& tensor) const {
+    const std::string& first = spec.columns[0];
+    if (is_list(*array_of(first)->type())) return convert_lists<T>(first, tensor);
     std::vector<Values> values;
     std::vector<const T*> pointers;
-    for (const std::string& name : spec.columns) values.push_back(column<T>(name));
+    for (const std::string& name : spec.columns) values.push_back(numbers<T>(array_of(name), name, 1));
     for (const Values& v : values) pointers.push_back(static_cast<const T*>(v.data));
     interleave<T>(pointers, columns_.num_rows(), tensor.data<T>(), static_cast<int64_t>(pointers.size()));
   }
 
  private:
+  std::string about(const std::string& column) const { return where_ + ": column '" + column + "'"; }
+  std::shared_ptr<arrow::Array> array_of(const std::string& name) const {
+    std::shared_ptr<arrow::Array> array = columns_.GetColumnByName(name);
+    TW_REQUIRE(array != nullptr, about(name), " is missing");
+    return array;
+  }
+  /// Throws if a null is an error. `per_row`: elements of a row.
+  void check_nulls(const arrow::Array& array, const std::string& name, int64_t per_row) const;
   template <typename T>
-  Values column(const std::string& name) const;
+  Values numbers(std::shared_ptr<arrow::Array> array, const std::string& name, int64_t per_row) const;
   template <typename T>
   void fill_nulls(Values& values) const;
+  template <typename T>
+  void convert_lists(const std::string& name, const Tensor& tensor) const;
 
   const arrow::RecordBatch& columns_;
   const TableOptions& options_;
@@ -50,11 +63,16 @@ class Converter {
   const int64_t first_row_;
 };
 
+void Converter::check_nulls(const arrow::Array& array, const std::string& name, int64_t per_row) const {
+  if (array.null_count() == 0 || options_.nulls == Nulls::kFill) return;
+  int64_t element = 0;
+  while (array.IsValid(element)) ++element;
+  raise(about(name), " is null in row ", first_row_ + element / per_row, "; set TableOptions::nulls to fill it");
+}
+
 template <typename T>
-Values Converter::column(const std::string& name) const {
-  const std::string what = where_ + ": column '" + name + "'";
-  std::shared_ptr<arrow::Array> array = columns_.GetColumnByName(name);
-  TW_REQUIRE(array != nullptr, what, " is missing");
+Values Converter::numbers(std::shared_ptr<arrow::Array> array, const std::string& name, int64_t per_row) const {
+  const std::string what = about(name);
   const auto type = arrow_type(dtype_of<T>);
   if (!array->type()->Equals(*type)) {
     TW_REQUIRE(arrow::is_primitive(array->type_id()) || arrow::is_decimal(array->type_id()), what, " holds ",
@@ -62,14 +80,26 @@ Values Converter::column(const std::string& name) const {
     array = value_of(arrow::compute::Cast(*array, type, arrow::compute::CastOptions::Unsafe()), what);
   }
   Values values{array, array->data()->GetValues<T>(1), {}};
-  if (array->null_count() == 0) return values;
-  if (options_.nulls == Nulls::kFail) {
-    int64_t row = 0;
-    while (array->IsValid(row)) ++row;
-    raise(what, " is null in row ", first_row_ + row, "; set TableOptions::nulls to fill it");
-  }
-  fill_nulls<T>(values);
+  check_nulls(*array, name, per_row);
+  if (array->null_count() > 0) fill_nulls<T>(values);
   return values;
+}
+
+template <typename T>
+void Converter::convert_lists(const std::string& name, const Tensor& tensor) const {
+  const int64_t length = tensor.shape()[1];
+  const auto type = arrow::fixed_size_list(array_of(name)->type()->field(0)->type(), static_cast<int32_t>(length));
+  const auto array = value_of(arrow::compute::Cast(*array_of(name), type),
+                              about(name) + ", lists of " + std::to_string(length) + " elements");
+  const auto& lists = static_cast<const arrow::FixedSizeListArray&>(*array);
+  check_nulls(lists, name, 1);
+  T* out = tensor.data<T>();
+  // Elements of lists that are null exist, and may be null or anything.
+  const Values values = numbers<T>(lists.values()->Slice(lists.value_offset(0), lists.length() * length), name, length);
+  const T* elements = static_cast<const T*>(values.data);
+  for (int64_t row = 0; row < lists.length(); ++row, elements += length, out += length) {
+    lists.IsValid(row) ? std::copy_n(elements, length, out) : std::fill_n(out, length, static_cast<T>(options_.fill));
+  }
 }
 
 template <typename T>
@@ -84,7 +114,23 @@ void Converter::fill_nulls(Values& values) const {
   values.data = out;
 }
 
+/// Of the first list; 0 if there is none.
+int64_t length_of_first(const arrow::ChunkedArray& lists) {
+  if (lists.type()->id() == arrow::Type::FIXED_SIZE_LIST) {
+    return static_cast<const arrow::FixedSizeListType&>(*lists.type()).list_size();
+  }
+  if (lists.length() == 0) return 0;
+  const std::shared_ptr<arrow::Scalar> first = lists.GetScalar(0).ValueOr(nullptr);
+  if (first == nullptr || !first->is_valid) return 0;
+  return static_cast<const arrow::BaseListScalar&>(*first).value->length();
+}
+
 }  // namespace
+
+bool is_list(const arrow::DataType& type) {
+  return type.id() == arrow::Type::FIXED_SIZE_LIST || type.id() == arrow::Type::LIST ||
+         type.id() == arrow::Type::LARGE_LIST;
+}
 
 arrow::MemoryPool* decoding_pool() {
   static arrow::MemoryPool* const kPool = [] {
@@ -128,7 +174,23 @@ Tensor make_tensor(DType dtype, const Shape& shape, const std::string& where) {
 }  // namespace
 
 BlockMaker::BlockMaker(const TableOptions& options, std::string where, size_t keep)
-    : options_(options), tensors_(all_tensors(options)), where_(std::move(where)), keep_(keep) {}
+    : options_(options), tensors_(all_tensors(options)), where_(std::move(where)), keep_(keep) {
+  for (const TensorColumns& tensor : tensors_) widths_.push_back(static_cast<int64_t>(tensor.columns.size()));
+}
+
+void BlockMaker::set_lists(const arrow::Table& first_row) {
+  for (size_t i = 0; i < tensors_.size(); ++i) {
+    for (const std::string& name : tensors_[i].columns) {
+      const std::shared_ptr<arrow::ChunkedArray> column = first_row.GetColumnByName(name);
+      if (!is_list(*column->type())) continue;
+      const std::string what = where_ + ": column '" + name + "' of " + column->type()->ToString();
+      TW_REQUIRE(tensors_[i].columns.size() == 1 && !tensors_[i].flat, what,
+                 " must be a tensor of its own that is not flat");
+      widths_[i] = length_of_first(*column);
+      TW_REQUIRE(widths_[i] > 0, what, ": the first row does not say how long the lists are");
+    }
+  }
+}
 
 Block BlockMaker::take(int64_t rows) {
   {
@@ -143,9 +205,8 @@ Block BlockMaker::take(int64_t rows) {
   }
   Block block;
   block.rows = rows;
-  for (const TensorColumns& spec : tensors_) {
-    const Shape shape{rows, static_cast<int64_t>(spec.columns.size())};
-    block.tensors.push_back(make_tensor(spec.dtype, shape, where_));
+  for (size_t i = 0; i < tensors_.size(); ++i) {
+    block.tensors.push_back(make_tensor(tensors_[i].dtype, Shape{rows, widths_[i]}, where_));
   }
   return block;
 }

@@ -3,6 +3,7 @@
 
 #include <arrow/memory_pool.h>
 #include <arrow/record_batch.h>
+#include <arrow/table.h>
 
 #include <memory>
 #include <mutex>
@@ -16,6 +17,8 @@ namespace thalweg::data {
 /// An allocator that keeps freed pages for a second: Arrow's own gives them back at once, and to get each row group's
 /// pages anew takes longer than to decode it.
 arrow::MemoryPool* decoding_pool();
+
+bool is_list(const arrow::DataType& type);
 
 /// Rows in the form of a batch: a tensor for each entry of inputs and targets.
 struct Block {
@@ -33,11 +36,17 @@ class BlockMaker : public std::enable_shared_from_this<BlockMaker> {
   /// Keeps the memory of at most `keep` blocks that nobody uses. `where` is for errors.
   BlockMaker(const TableOptions& options, std::string where, size_t keep);
 
+  /// To be called before the first block if there are columns of lists, with the first row: each is a tensor of its
+  /// own, as wide as that list is long.
+  void set_lists(const arrow::Table& first_row);
+
   /// Turns columns into rows. `first_row` is for errors. From any thread.
   BlockPtr make(const arrow::RecordBatch& columns, int64_t first_row);
   /// A block with nothing in it.
   std::shared_ptr<Block> allocate(int64_t rows);
   const std::vector<TensorColumns>& tensors() const { return tensors_; }
+  /// Elements of a row of that tensor.
+  int64_t width(size_t tensor) const { return widths_[tensor]; }
   const std::string& where() const { return where_; }
 
  private:
@@ -46,6 +55,7 @@ class BlockMaker : public std::enable_shared_from_this<BlockMaker> {
 
   const TableOptions options_;
   const std::vector<TensorColumns> tensors_;
+  std::vector<int64_t> widths_;
   const std::string where_;
   const size_t keep_;
   std::mutex mutex_;

@@ -138,9 +138,15 @@ std::shared_ptr<fs::FileSystem> open_file_system(const std::string& uri, std::st
 FoundFiles find_files(const std::string& uri, const TableOptions& options) {
   FoundFiles result;
   result.uri = uri;
-  std::string path;
-  result.system = open_file_system(uri, path);
-  result.files = files_below(*result.system, path, uri);
+  try {
+    std::string path;
+    result.system = open_file_system(uri, path);
+    result.files = files_below(*result.system, path, uri);
+  } catch (const Error&) {
+    throw;
+  } catch (const std::exception& error) {  // from libraries of cloud stores
+    raise(uri, ": ", error.what());
+  }
   result.format = choose_format(result.files, options.format, uri);
   const bool tabs = result.files.front().path().ends_with(".tsv") && options.csv_separator == ',';
   result.csv_separator = tabs ? '\t' : options.csv_separator;

@@ -1,7 +1,6 @@
 // Copyright The Thalweg Authors. SPDX-License-Identifier: Apache-2.0
 #include "thalweg/data/table.h"
 
-#include <arrow/compute/expression.h>
 #include <arrow/config.h>
 #include <arrow/dataset/scanner.h>
 #include <arrow/table.h>
@@ -17,27 +16,13 @@
 #include "data/arrow/numeric_csv.h"
 #include "data/arrow/numeric_parquet.h"
 #include "data/arrow/result.h"
+#include "data/arrow/scan.h"
 #include "data/rows.h"
 
 namespace thalweg::data {
 namespace {
 
-namespace cp = arrow::compute;
 namespace ds = arrow::dataset;
-
-cp::Expression expression_of(const Condition& condition) {
-  const cp::Expression value = std::visit([](const auto& v) { return cp::literal(v); }, condition.value);
-  const cp::Expression column = cp::field_ref(condition.column);
-  switch (condition.kind) {
-    case Condition::Kind::kEqual: return cp::equal(column, value);
-    case Condition::Kind::kNotEqual: return cp::not_equal(column, value);
-    case Condition::Kind::kLess: return cp::less(column, value);
-    case Condition::Kind::kLessEqual: return cp::less_equal(column, value);
-    case Condition::Kind::kGreater: return cp::greater(column, value);
-    case Condition::Kind::kGreaterEqual: return cp::greater_equal(column, value);
-  }
-  return cp::literal(true);
-}
 
 void check_options(const std::string& uri, const TableOptions& options, const std::vector<TensorColumns>& tensors) {
   TW_REQUIRE(!options.inputs.empty(), uri, ": no columns were chosen as inputs");
@@ -48,24 +33,19 @@ void check_options(const std::string& uri, const TableOptions& options, const st
   }
 }
 
-void check_columns(const TableFiles& files, const TableOptions& options, const std::vector<TensorColumns>& tensors) {
-  const std::vector<std::string> known = files.dataset->schema()->field_names();
-  const auto check = [&](const std::string& name) {
-    TW_REQUIRE(std::find(known.begin(), known.end(), name) != known.end(), files.uri, ": there is no column '", name,
-               "'; near: ", nearest_names(name, known));
-  };
-  for (const TensorColumns& tensor : tensors) {
-    for (const std::string& name : tensor.columns) check(name);
-  }
-  for (const Condition& condition : options.filter) check(condition.column);
+/// All columns that are read, each once.
+ScanRequest request_of(const TableOptions& options, const std::vector<TensorColumns>& tensors) {
+  std::set<std::string> names;
+  for (const TensorColumns& tensor : tensors) names.insert(tensor.columns.begin(), tensor.columns.end());
+  return {{names.begin(), names.end()}, options.filter};
 }
 
-std::vector<TensorType> types_of(const std::vector<TensorColumns>& tensors) {
+/// Of tensors `first` to `first + count` of the blocks.
+std::vector<TensorType> types_of(const BlockMaker& maker, size_t first, size_t count) {
   std::vector<TensorType> result;
-  for (const TensorColumns& tensor : tensors) {
-    Shape shape{kFree};
-    if (!tensor.flat) shape = Shape{kFree, static_cast<int64_t>(tensor.columns.size())};
-    result.push_back({tensor.dtype, shape});
+  for (size_t i = first; i < first + count; ++i) {
+    const TensorColumns& tensor = maker.tensors()[i];
+    result.push_back({tensor.dtype, tensor.flat ? Shape{kFree} : Shape{kFree, maker.width(i)}});
   }
   return result;
 }
@@ -92,7 +72,9 @@ class Table::Impl {
     if (read_plain_csv(found)) return;
     files_ = open_files(found, options);
     local_ = found.are_local();
-    check_columns(files_, options_, maker_->tensors());
+    request_ = request_of(options_, maker_->tensors());
+    check_columns(files_, request_);
+    find_lists();
     if (files_.format == TableFormat::kParquet && options_.filter.empty()) {
       read_as_needed();
     } else {
@@ -101,13 +83,16 @@ class Table::Impl {
   }
 
   int64_t size() const { return ends_.empty() ? 0 : ends_.back(); }
-  const TableOptions& options() const { return options_; }
+  std::vector<TensorType> input_types() const { return types_of(*maker_, 0, options_.inputs.size()); }
+  std::vector<TensorType> target_types() const {
+    return types_of(*maker_, options_.inputs.size(), options_.targets.size());
+  }
   int64_t skipped_rows() const { return files_.skipped_rows != nullptr ? files_.skipped_rows->load() : 0; }
   void read(std::span<const int64_t> indices, const Batch& batch, int64_t row) const;
   std::optional<Batch> lend(std::span<const int64_t> indices) const;
 
  private:
-  std::shared_ptr<ds::Scanner> scanner(ds::ScannerBuilder& builder, bool threads) const;
+  void find_lists();
   void read_as_needed();
   bool read_plain_csv(const FoundFiles& found);
   void read_all();
@@ -123,6 +108,7 @@ class Table::Impl {
   const int threads_;
   const std::shared_ptr<BlockMaker> maker_;
   bool local_ = false;
+  ScanRequest request_;
   TableFiles files_;           ///< not opened if read_plain_csv could do without
   std::vector<int64_t> ends_;  ///< the row past the last of each block
   std::vector<RowGroup> groups_;
@@ -131,16 +117,13 @@ class Table::Impl {
   std::unique_ptr<BlockStore> store_;
 };
 
-std::shared_ptr<ds::Scanner> Table::Impl::scanner(ds::ScannerBuilder& builder, bool threads) const {
-  std::set<std::string> names;
-  for (const TensorColumns& tensor : maker_->tensors()) names.insert(tensor.columns.begin(), tensor.columns.end());
-  require_ok(builder.Project(std::vector<std::string>(names.begin(), names.end())), files_.uri);
-  std::vector<cp::Expression> conditions;
-  for (const Condition& condition : options_.filter) conditions.push_back(expression_of(condition));
-  if (!conditions.empty()) require_ok(builder.Filter(cp::and_(conditions)), files_.uri);
-  require_ok(builder.UseThreads(threads), files_.uri);
-  require_ok(builder.Pool(decoding_pool()), files_.uri);
-  return value_of(builder.Finish(), files_.uri);
+void Table::Impl::find_lists() {
+  const auto holds_lists = [&](const std::string& name) {
+    return is_list(*files_.dataset->schema()->GetFieldByName(name)->type());
+  };
+  if (std::none_of(request_.columns.begin(), request_.columns.end(), holds_lists)) return;
+  ds::ScannerBuilder builder(files_.dataset);
+  maker_->set_lists(*value_of(make_scanner(builder, request_, false, files_.uri)->Head(1), files_.uri));
 }
 
 void Table::Impl::read_as_needed() {
@@ -156,7 +139,7 @@ BlockPtr Table::Impl::load(const RowGroup& group, int64_t first_row) const {
     if (BlockPtr block = read_numeric_row_group(group, *maker_)) return block;
   }
   ds::ScannerBuilder builder(files_.dataset->schema(), group.fragment, std::make_shared<ds::ScanOptions>());
-  const auto table = value_of(scanner(builder, false)->ToTable(), files_.uri);
+  const auto table = value_of(make_scanner(builder, request_, false, files_.uri)->ToTable(), files_.uri);
   TW_REQUIRE(table->num_rows() == group.rows, files_.uri, ": a row group promises ", group.rows, " rows, but holds ",
              table->num_rows());
   const auto batch = value_of(table->CombineChunksToBatch(), files_.uri);
@@ -183,7 +166,7 @@ bool Table::Impl::read_plain_csv(const FoundFiles& found) {
 
 void Table::Impl::read_all() {
   ds::ScannerBuilder builder(files_.dataset);
-  auto batches = value_of(scanner(builder, true)->ScanBatches(), files_.uri);
+  auto batches = value_of(make_scanner(builder, request_, true, files_.uri)->ScanBatches(), files_.uri);
   int64_t bytes = 0;
   for (;;) {
     const ds::TaggedRecordBatch tagged = value_of(batches.Next(), files_.uri);
@@ -239,8 +222,8 @@ std::optional<Batch> Table::Impl::lend(std::span<const int64_t> indices) const {
 Table::Table(const std::string& uri, const TableOptions& options) : impl_(std::make_unique<Impl>(uri, options)) {}
 Table::~Table() = default;
 int64_t Table::size() const { return impl_->size(); }
-std::vector<TensorType> Table::input_types() const { return types_of(impl_->options().inputs); }
-std::vector<TensorType> Table::target_types() const { return types_of(impl_->options().targets); }
+std::vector<TensorType> Table::input_types() const { return impl_->input_types(); }
+std::vector<TensorType> Table::target_types() const { return impl_->target_types(); }
 void Table::read(std::span<const int64_t> indices, const Draw& /*draw*/, const Batch& batch, int64_t row) const {
   impl_->read(indices, batch, row);
 }

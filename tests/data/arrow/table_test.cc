@@ -45,6 +45,14 @@ void write_parquet(const arrow::Table& table, const std::string& path, int64_t r
   ASSERT_TRUE(file->Close().ok());
 }
 
+void write_arrow(const arrow::Table& table, const std::string& path) {
+  const auto file = *arrow::io::FileOutputStream::Open(path);
+  const auto writer = *arrow::ipc::MakeFileWriter(file, table.schema());
+  ASSERT_TRUE(writer->WriteTable(table, 4).ok());
+  ASSERT_TRUE(writer->Close().ok());
+  ASSERT_TRUE(file->Close().ok());
+}
+
 std::vector<float> column_of(const Dataset& dataset, size_t column) {
   std::vector<int64_t> all(static_cast<size_t>(dataset.size()));
   std::iota(all.begin(), all.end(), int64_t{0});
@@ -178,13 +186,76 @@ TEST_F(TableTest, ADirectoryIsItsFilesInOrder) {
 }
 
 TEST_F(TableTest, ArrowFiles) {
-  const auto table = numbers(0, 10);
-  const auto file = *arrow::io::FileOutputStream::Open(directory_ / "t.arrow");
-  const auto writer = *arrow::ipc::MakeFileWriter(file, table->schema());
-  ASSERT_TRUE(writer->WriteTable(*table, 4).ok());
-  ASSERT_TRUE(writer->Close().ok());
-  ASSERT_TRUE(file->Close().ok());
+  write_arrow(*numbers(0, 10), directory_ / "t.arrow");
   EXPECT_EQ(column_of(Table(directory_ / "t.arrow", floats({"b", "a"})), 1)[9], 9.0F);
+}
+
+/// A column x of lists [row, row + 0.5, row + 0.25], and a column a = row. A list and an element are null where asked.
+std::shared_ptr<arrow::Table> lists(int64_t rows, int64_t null_list = -1, int64_t null_element = -1) {
+  const auto values = std::make_shared<arrow::DoubleBuilder>();
+  arrow::FixedSizeListBuilder x(arrow::default_memory_pool(), values, 3);
+  arrow::Int64Builder a;
+  for (int64_t i = 0; i < rows; ++i) {
+    EXPECT_TRUE(a.Append(i).ok());
+    EXPECT_TRUE((i == null_list ? x.AppendNull() : x.Append()).ok());
+    if (i == null_list) continue;
+    EXPECT_TRUE((i == null_element ? values->AppendNull() : values->Append(static_cast<double>(i))).ok());
+    EXPECT_TRUE(values->Append(static_cast<double>(i) + 0.5).ok());
+    EXPECT_TRUE(values->Append(static_cast<double>(i) + 0.25).ok());
+  }
+  const auto schema = arrow::schema(
+      {arrow::field("x", arrow::fixed_size_list(arrow::float64(), 3)), arrow::field("a", arrow::int64())});
+  return arrow::Table::Make(schema, {*x.Finish(), *a.Finish()});
+}
+
+TEST_F(TableTest, ListsOfOneLengthAreRows) {
+  write_parquet(*lists(100), directory_ / "t.parquet", 32);
+  write_arrow(*lists(100), directory_ / "t.arrow");
+  for (const char* name : {"t.parquet", "t.arrow"}) {
+    TableOptions options = floats({"x"});
+    options.targets = {{{"a"}, DType::kI64, true}};
+    const Table table(directory_ / name, options);
+    EXPECT_EQ(table.input_types()[0], (TensorType{DType::kF32, {kFree, 3}})) << name;
+    const Batch batch = table.fetch(std::vector<int64_t>{99, 0, 40});
+    const std::vector<float> expected = {99, 99.5, 99.25, 0, 0.5, 0.25, 40, 40.5, 40.25};
+    EXPECT_TRUE(std::equal(expected.begin(), expected.end(), batch.inputs[0].data<float>())) << name;
+    EXPECT_EQ(batch.targets[0].data<int64_t>()[2], 40) << name;
+  }
+}
+
+TEST_F(TableTest, NullsInListsFailWithTheRowOrAreFilled) {
+  write_arrow(*lists(10, 7), directory_ / "list.arrow");
+  write_arrow(*lists(10, -1, 4), directory_ / "element.arrow");
+  for (const auto& [name, row] : {std::pair("list.arrow", 7), {"element.arrow", 4}}) {
+    TableOptions options = floats({"x"});
+    EXPECT_NE(error_text([&, file = name] {
+                Table(directory_ / file, options);
+              }).find("column 'x' is null in row " + std::to_string(row)),
+              std::string::npos);
+    options.nulls = Nulls::kFill;
+    options.fill = -1;
+    const Table table(directory_ / name, options);
+    EXPECT_EQ(column_of(table, 0)[static_cast<size_t>(row)], -1) << name;
+    EXPECT_EQ(column_of(table, 2)[9], 9.25F) << name;
+  }
+  EXPECT_NE(error_text([&] {
+              Table(directory_ / "list.arrow", floats({"a", "x"}));
+            }).find("tensor of its own"),
+            std::string::npos);
+}
+
+TEST_F(TableTest, ListsOfSeveralLengthsAreAnError) {
+  arrow::ListBuilder x(arrow::default_memory_pool(), std::make_shared<arrow::DoubleBuilder>());
+  for (int64_t i = 0; i < 4; ++i) {
+    ASSERT_TRUE(x.Append().ok());
+    for (int64_t j = 0; j < (i == 2 ? 3 : 2); ++j) {
+      ASSERT_TRUE(static_cast<arrow::DoubleBuilder*>(x.value_builder())->Append(0.5).ok());
+    }
+  }
+  const auto schema = arrow::schema({arrow::field("x", arrow::list(arrow::float64()))});
+  write_arrow(*arrow::Table::Make(schema, {*x.Finish()}), directory_ / "t.arrow");
+  EXPECT_NE(error_text([&] { Table(directory_ / "t.arrow", floats({"x"})); }).find("'x', lists of 2 elements"),
+            std::string::npos);
 }
 
 TEST_F(TableTest, CsvIsParsedAsTheTypeOfTheTensor) {
@@ -285,6 +356,15 @@ TEST_F(TableTest, WhatIsWrongIsNamed) {
   EXPECT_NE(error_text([&] { Table(directory_ / "notes.txt", floats({"a"})); }).find("say what format"),
             std::string::npos);
   EXPECT_NE(error_text([&] { Table("nonsense://x/y.csv", floats({"a"})); }), "no error");
+}
+
+TEST_F(TableTest, CloudStoresThatCannotBeReachedAreNamed) {
+  // Nobody listens at port 9.
+  for (const char* uri :
+       {"gs://anonymous@b/t.parquet?scheme=http&endpoint_override=127.0.0.1:9&retry_limit_seconds=0.1",
+        "ftp://host/t.parquet"}) {
+    EXPECT_EQ(error_text([&] { Table(uri, floats({"a"})); }).find(uri), 0U) << uri;
+  }
 }
 
 TEST_F(TableTest, InspectSaysWhatIsThere) {

@@ -1,0 +1,15 @@
+// Copyright The Thalweg Authors. SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "thalweg/data/features.h"
+#include "thalweg/data/table.h"
+
+namespace thalweg::data {
+
+/// Columns of a table for Features, which need to see them whole. Fractions and decimals become double, whole numbers
+/// and booleans int64_t, and texts stay texts. Of `options` the tensors are not looked at; a null that is filled is
+/// `fill`, and in a text "". Part of thalweg_arrow.
+std::vector<Column> read_columns(const std::string& uri, const std::vector<std::string>& columns,
+                                 const TableOptions& options = {});
+
+}  // namespace thalweg::data

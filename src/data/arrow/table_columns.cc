@@ -1,0 +1,89 @@
+// Copyright The Thalweg Authors. SPDX-License-Identifier: Apache-2.0
+#include "thalweg/data/table_columns.h"
+
+#include <arrow/array.h>
+#include <arrow/compute/cast.h>
+#include <arrow/record_batch.h>
+#include <arrow/util/byte_size.h>
+
+#include "base/text.h"
+#include "data/arrow/result.h"
+#include "data/arrow/scan.h"
+
+namespace thalweg::data {
+namespace {
+
+namespace ds = arrow::dataset;
+
+/// An empty column for values of that type.
+Column empty_column(const arrow::Field& field, const std::string& uri) {
+  const arrow::Type::type id = field.type()->id();
+  if (arrow::is_floating(id) || arrow::is_decimal(id)) return {field.name(), std::vector<double>()};
+  if (arrow::is_integer(id) || id == arrow::Type::BOOL) return {field.name(), std::vector<int64_t>()};
+  TW_REQUIRE(arrow::is_base_binary_like(id) || id == arrow::Type::DICTIONARY, uri, ": column '", field.name(),
+             "' holds ", field.type()->ToString(), ", which is neither number nor text");
+  return {field.name(), std::vector<std::string>()};
+}
+
+/// Adds Arrow's values to a column's.
+class Appender {
+ public:
+  Appender(const arrow::Array& array, const TableOptions& options, std::string what)
+      : array_(array), options_(options), what_(std::move(what)) {}
+
+  void operator()(std::vector<double>& values) const {
+    append<arrow::DoubleArray>(arrow::float64(), options_.fill, values);
+  }
+  void operator()(std::vector<int64_t>& values) const {
+    append<arrow::Int64Array>(arrow::int64(), static_cast<int64_t>(options_.fill), values);
+  }
+  void operator()(std::vector<std::string>& values) const {
+    append<arrow::LargeStringArray>(arrow::large_utf8(), std::string(), values);
+  }
+
+ private:
+  template <typename Array, typename T>
+  void append(const std::shared_ptr<arrow::DataType>& type, const T& fill, std::vector<T>& values) const {
+    const auto cast = value_of(arrow::compute::Cast(array_, type), what_);
+    const auto& typed = static_cast<const Array&>(*cast);
+    for (int64_t row = 0; row < typed.length(); ++row) {
+      TW_REQUIRE(typed.IsValid(row) || options_.nulls == Nulls::kFill, what_, " is null in row ", values.size(),
+                 "; set TableOptions::nulls to fill it");
+      values.push_back(typed.IsValid(row) ? T(typed.GetView(row)) : fill);
+    }
+  }
+
+  const arrow::Array& array_;
+  const TableOptions& options_;
+  const std::string what_;
+};
+
+}  // namespace
+
+std::vector<Column> read_columns(const std::string& uri, const std::vector<std::string>& columns,
+                                 const TableOptions& options) {
+  TW_REQUIRE(!columns.empty(), uri, ": no columns were chosen");
+  const ScanRequest request{columns, options.filter};
+  const TableFiles files = open_files(find_files(uri, options), options);
+  check_columns(files, request);
+  std::vector<Column> result;
+  for (const std::string& name : columns) {
+    result.push_back(empty_column(*files.dataset->schema()->GetFieldByName(name), uri));
+  }
+  ds::ScannerBuilder builder(files.dataset);
+  auto batches = value_of(make_scanner(builder, request, true, uri)->ScanBatches(), uri);
+  int64_t bytes = 0;
+  for (;;) {
+    const ds::TaggedRecordBatch tagged = value_of(batches.Next(), uri);
+    if (arrow::IsIterationEnd(tagged)) return result;
+    bytes += arrow::util::TotalBufferSize(*tagged.record_batch);
+    TW_REQUIRE(bytes <= options.memory_bytes, uri, ": the columns take more than ",
+               human_bytes(static_cast<double>(options.memory_bytes)), " (TableOptions::memory_bytes)");
+    for (Column& column : result) {
+      const auto array = tagged.record_batch->GetColumnByName(column.name);
+      std::visit(Appender(*array, options, uri + ": column '" + column.name + "'"), column.values);
+    }
+  }
+}
+
+}  // namespace thalweg::data
