@@ -21,7 +21,6 @@ import java.util.List;
 import java.util.Locale;
 import java.util.Map;
 import org.apache.spark.api.java.JavaFutureAction;
-import org.apache.spark.api.java.JavaRDD;
 import org.apache.spark.api.java.JavaSparkContext;
 import org.apache.spark.sql.Dataset;
 import org.apache.spark.sql.Row;
@@ -102,7 +101,7 @@ final class Fit {
               metadata());
       JavaFutureAction<List<TrainingOutcome>> job =
           workers.spread(rows).mapPartitionsWithIndex(new TrainingTask(plan), false).collectAsync();
-      return result(new FitWatch(rendezvous, job, context).await());
+      return result(new FitWatch(rendezvous, job).await());
     } finally {
       model.destroy();
     }

@@ -8,7 +8,6 @@ import java.util.List;
 import java.util.Map;
 import java.util.concurrent.ConcurrentHashMap;
 import org.apache.spark.SparkEnv;
-import org.apache.spark.api.java.JavaSparkContext;
 import org.apache.spark.metrics.source.Source;
 
 /** How the training under way fares, among Spark's metrics of the driver (source "thalweg"). */
@@ -19,7 +18,7 @@ final class FitMetrics implements Source, AutoCloseable {
   private final MetricRegistry registry = new MetricRegistry();
   private final Map<String, Double> values = new ConcurrentHashMap<>();
 
-  FitMetrics(JavaSparkContext context) {
+  FitMetrics() {
     for (String name : MEANS) {
       gauge(name);
     }

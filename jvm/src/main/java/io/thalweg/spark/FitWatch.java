@@ -12,7 +12,6 @@ import java.util.concurrent.ExecutionException;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.TimeoutException;
 import org.apache.spark.api.java.JavaFutureAction;
-import org.apache.spark.api.java.JavaSparkContext;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
@@ -24,13 +23,12 @@ final class FitWatch {
 
   private final Rendezvous rendezvous;
   private final JavaFutureAction<List<TrainingOutcome>> job;
-  private final FitMetrics metrics;
+  private final FitMetrics metrics = new FitMetrics();
   private final ProgressLine line = new ProgressLine();
 
-  FitWatch(Rendezvous rendezvous, JavaFutureAction<List<TrainingOutcome>> job, JavaSparkContext context) {
+  FitWatch(Rendezvous rendezvous, JavaFutureAction<List<TrainingOutcome>> job) {
     this.rendezvous = rendezvous;
     this.job = job;
-    this.metrics = new FitMetrics(context);
   }
 
   List<TrainingOutcome> await() throws IOException {
