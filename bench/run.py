@@ -44,6 +44,7 @@ from spark_cases import SPARK_CASES  # noqa: E402
 CASES = MODEL_CASES | DATA_CASES | GROUP_CASES | PYTHON_CASES | SPARK_CASES
 
 PR_SET_PDEATHSIG = 1
+RECORD_STEPS = 2  # of each round against a figure on record: such steps are long
 QUIET_CORES = 0.15  # what other programs may use before a figure counts as disturbed
 
 
@@ -297,8 +298,33 @@ def loss_difference(name, ours, peer):
     return worst
 
 
+def against_record(setup, name):
+    """-> the entry of a case whose peer is a figure on record"""
+    (peer, peer_ms), = CASES[name]["recorded"].items()
+    worker = setup.ours(name)
+    minima, others = [], []
+    try:
+        _, losses, _ = worker.run(CASES[name]["check_steps"], setup.options.deadline)
+        if not losses[-1] < CASES[name]["loss_below"]:
+            raise WorkerError(f"{name}: the loss ends at {losses[-1]:.4g}, and {CASES[name]['loss_below']:g} is asked for")
+        for number in range(setup.options.rounds):
+            wait_until_quiet(setup.options.patience)
+            ms, _, peak = worker.run(RECORD_STEPS, setup.options.deadline)
+            minima.append(min(ms))
+            others.append(worker.others_cores)
+            log(f"{name}: round {number + 1}/{setup.options.rounds}: ours {minima[-1]:.2f} ms, others used {others[-1]:.1f} cores")
+    finally:
+        worker.close()
+    ours_ms = statistics.median(minima)
+    return {"case": name, "peer": peer, "ours_ms": round(ours_ms, 3), "peer_ms": peer_ms, "ratio": round(peer_ms / ours_ms, 4),
+            "target": CASES[name]["target"], "ours_peak_mb": peak, "peer_peak_mb": None, "rounds": {"ours": minima},
+            "others_cores": round(statistics.median(others), 2)}
+
+
 def measure(setup, name):
     """-> the case's entry of bench.json"""
+    if "recorded" in CASES[name]:
+        return against_record(setup, name)
     probe, seen = fastest_peer(setup, name)
     sides = {"peer": probe.worker}
     try:
@@ -349,12 +375,12 @@ def table(results, failures):
     for r in results:
         measured = "ratio" in r
         met = measured and r["ratio"] >= r["target"]
-        lean = measured and r["ours_peak_mb"] <= r["peer_peak_mb"]
+        lean = measured and r["ours_peak_mb"] <= (r["peer_peak_mb"] or float("inf"))
         remark = "" if not measured else ("" if met else "slow ") + ("" if lean else "big")
         rows.append((
             r["case"], f"{r['ours_ms']:.1f}" if measured else "-", r["peer"], f"{r['peer_ms']:.1f}",
             f"{r['ratio']:.3f}" if measured else "-", f"{CASES[r['case']]['target']:.2f}", remark.strip() or ("ok" if measured else ""),
-            f"{r['ours_peak_mb']:.0f}" if measured else "-", f"{r['peer_peak_mb']:.0f}"))
+            f"{r['ours_peak_mb']:.0f}" if measured else "-", f"{r['peer_peak_mb']:.0f}" if r["peer_peak_mb"] else "-"))
     widths = [max(len(row[i]) for row in rows) for i in range(len(rows[0]))]
     left = (0, 2, 6)
     lines = ["  ".join(cell.ljust(w) if i in left else cell.rjust(w) for i, (cell, w) in enumerate(zip(row, widths))).rstrip()
@@ -406,6 +432,8 @@ def main():
         log(f"load average is {load:.1f}: other work on this machine will show in the figures")
     results, failures = [], []
     for name in options.cases or CASES:
+        if options.peer_only and "recorded" in CASES[name]:
+            continue
         try:
             results.append(measure(setup, name))
         except WorkerError as error:

@@ -2,7 +2,6 @@
 """Benchmark worker: predictions of ResNet-50 for JPEGs in a DataFrame, by thalweg.spark.Model or by pyspark's predict_batch_udf
 with ONNX Runtime or OpenVINO. The line protocol is that of worker.py."""
 
-import atexit
 import os
 import pathlib
 import subprocess
@@ -12,11 +11,11 @@ import tempfile
 HERE = pathlib.Path(__file__).resolve().parent
 sys.path.insert(0, str(HERE))
 
+import spark_session  # noqa: E402
 import worker  # noqa: E402
 from infer_peer import EXPORT_SECONDS  # noqa: E402
 from spark_cases import SPARK_CASES  # noqa: E402
 
-DEPS = pathlib.Path(os.environ.get("THALWEG_DEPS") or pathlib.Path.home() / ".cache" / "thalweg")
 MEAN, DEVIATION = (0.485, 0.456, 0.406), (0.229, 0.224, 0.225)
 PREPROCESSING = """{"transforms": [{"name": "resize_shorter", "shorter": 256}, {"name": "center_crop"}]}"""
 
@@ -84,27 +83,14 @@ class Runner:
         self.model = os.path.join(self.folder.name, "model.onnx")
         subprocess.run([sys.executable, str(HERE / "infer_peer.py"), "--export-to", self.folder.name, "--case", case["model"]],
                        check=True, timeout=EXPORT_SECONDS, stdout=sys.stderr)
-        self.start_spark(options.threads)
+        self.spark = spark_session.start(options.threads, self.folder.name)
         frame = self.photos(case["images"], options.threads)
         self.predictions = self.predict(frame, options.config, case["batch"])
         self.images = case["images"]
 
-    def start_spark(self, executors):
-        from pyspark.sql import SparkSession
-
-        os.environ["PYSPARK_PYTHON"] = sys.executable
-        os.environ["SPARK_LOCAL_DIRS"] = os.environ["SPARK_WORKER_DIR"] = self.folder.name
-        builder = SparkSession.builder.master(f"local-cluster[{executors},1,2048]").config("spark.executor.memory", "1g")
-        builder = builder.config("spark.ui.enabled", "false").config("spark.driver.memory", "1g")
-        jar = os.environ.get("THALWEG_SPARK_JAR")
-        if jar:
-            builder = builder.config("spark.jars", jar)
-        self.spark = builder.getOrCreate()
-        atexit.register(self.spark.stop)
-
     def photos(self, count, partitions):
         """The bytes of the first files, in the memory of the executors."""
-        files = sorted(map(str, (DEPS / "bench-data" / "photos").rglob("*.jpg")))[:count]
+        files = list(map(str, spark_session.photos(count)))
         frame = self.spark.read.format("binaryFile").load(files).select("content").repartition(partitions).cache()
         frame.count()
         return frame
@@ -129,5 +115,5 @@ class Runner:
 
 
 if __name__ == "__main__":
-    arguments = worker.parser(__doc__, list(SPARK_CASES), ("onnxruntime", "openvino", "thalweg"))
+    arguments = worker.parser(__doc__, spark_session.cases_of(__file__), ("onnxruntime", "openvino", "thalweg"))
     sys.exit(worker.serve(arguments.parse_args(), Runner))

@@ -40,10 +40,11 @@ for line in sys.stdin:
     losses = [behaviour.get("loss", 2.0) - 0.01 * (step + i) for i in range(n)]
     step += n
     ms = behaviour.get("ms", 100.0)
-    print(json.dumps({{"ms": [ms + 5, ms] + [ms + 9] * (n - 2), "losses": losses, "peak_mb": behaviour.get("peak", 50)}}), flush=True)
+    print(json.dumps({{"ms": ([ms + 5, ms] + [ms + 9] * n)[:n], "losses": losses, "peak_mb": behaviour.get("peak", 50)}}), flush=True)
 """
 
 CASE = "train_lstm_text_b32"  # two configurations: default and compile
+RECORDED = "spark_lenet_iters"
 
 
 class RunTest(unittest.TestCase):
@@ -110,6 +111,14 @@ class RunTest(unittest.TestCase):
         done, _ = self.run_bench({}, cases=("train_nothing",))
         self.assertEqual(done.returncode, 2)
         self.assertIn(CASE, done.stderr)
+
+    def test_compares_with_a_figure_on_record(self):
+        done, results = self.run_bench({"thalweg": {"ms": 2, "loss": 0.1}}, cases=(RECORDED,))
+        self.assertEqual(done.returncode, 0, done.stderr)
+        self.assertEqual((results[0]["ours_ms"], results[0]["peer_ms"], results[0]["ratio"]), (2, 30, 15))
+        done, results = self.run_bench({"thalweg": {"loss": 2.0}}, cases=(RECORDED,))
+        self.assertEqual((done.returncode, results), (1, []))
+        self.assertIn("the loss ends at", done.stdout)
 
     def test_peer_only_needs_no_worker_of_ours(self):
         done, results = self.run_bench({}, "--peer-only", binary="")

@@ -69,6 +69,15 @@ def test_the_saved_model_answers_alike_elsewhere(frame, numbers, tmp_path):
                                rtol=1e-5, atol=1e-6)
 
 
+def test_the_history_tells_of_every_epoch(frame, tmp_path):
+    model = estimator(epochs=3).fit(frame)
+    assert [record["epoch"] for record in model.history] == [1, 2, 3]
+    losses = [record["loss"] for record in model.history]
+    assert losses[2] < losses[0]
+    model.write().overwrite().save(str(tmp_path / "model"))
+    assert thalweg.spark.Model.load(str(tmp_path / "model")).history == []
+
+
 def test_evaluation_is_that_of_the_answers(frame):
     model = estimator(epochs=20).fit(frame)
     scores = model.evaluate(frame, ["y"], metrics=["accuracy", "top_k_accuracy"], loss="cross_entropy")

@@ -42,6 +42,12 @@ class Model(JavaModel, JavaMLReadable, JavaMLWritable):
         """Sets parameters, and gives the model back."""
         return set_params(self, params)
 
+    @property
+    def history(self):
+        """A dict for each epoch of the fit that made this model, as ``pandas.DataFrame`` takes them; none if it was read."""
+        report = self._java_obj.trainingReport()
+        return json.loads(report)["epochs"] if report is not None else []
+
     def save_onnx(self, path):
         """The model alone, as an ONNX file, on any file system that Spark knows."""
         self._java_obj.saveOnnx(str(path))

@@ -43,8 +43,15 @@ final class Fit {
     this.workers = Workers.choose(context, estimator);
   }
 
-  /** The trained model, in this host's cache. */
-  ModelFile run() {
+  /**
+   * What a fit gives.
+   *
+   * @param model in this host's cache
+   * @param report JSON, as tw_training_report describes it
+   */
+  record Trained(ModelFile model, String report) {}
+
+  Trained run() {
     TrainingSettings settings = new TrainingSettings(estimator, workers.threads());
     try {
       Path packed = Files.createTempFile(HostCache.standard().root(), "training-", ".safetensors");
@@ -85,7 +92,7 @@ final class Fit {
         estimator.required(estimator.labelCols()));
   }
 
-  private ModelFile train(TrainingSettings settings, Path packed, TrainingColumns columns) throws IOException {
+  private Trained train(TrainingSettings settings, Path packed, TrainingColumns columns) throws IOException {
     double formSeconds = estimator.value(estimator.formSeconds()).map(value -> (double) value).orElse(0.0);
     BroadcastFile model = new BroadcastFile(packed, PACKED, HostCache.sha256(packed), context);
     try (Rendezvous rendezvous = new Rendezvous(workers.driverHost(), workers.count(), formSeconds)) {
@@ -107,14 +114,16 @@ final class Fit {
     }
   }
 
-  private ModelFile result(List<TrainingOutcome> outcomes) throws IOException {
+  private Trained result(List<TrainingOutcome> outcomes) throws IOException {
     HostCache cache = HostCache.standard();
     for (TrainingOutcome outcome : outcomes) {
       if (outcome.model() != null) {
         Path file = Files.createTempFile(cache.root(), "trained-", ".onnx");
         try {
           Files.write(file, outcome.model());
-          return ModelFile.keep(cache, HostCache.sha256(file), (name, target) -> Files.move(file, target));
+          return new Trained(
+              ModelFile.keep(cache, HostCache.sha256(file), (name, target) -> Files.move(file, target)),
+              outcome.report());
         } finally {
           Files.deleteIfExists(file);
         }

@@ -132,8 +132,8 @@ public final class ThalwegEstimator extends Estimator<ThalwegModel> implements T
 
   @Override
   public ThalwegModel fit(Dataset<?> dataset) {
-    ModelFile trained = new Fit(this, dataset).run();
-    ThalwegModel model = new ThalwegModel(uid, trained);
+    Fit.Trained trained = new Fit(this, dataset).run();
+    ThalwegModel model = new ThalwegModel(uid, trained.model()).withReport(trained.report());
     model.setInputCols(required(inputCols()));
     value(outputCols()).ifPresent(model::setOutputCols);
     value(outputKinds()).ifPresent(model::setOutputKinds);

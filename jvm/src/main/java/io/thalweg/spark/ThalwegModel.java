@@ -41,6 +41,7 @@ public final class ThalwegModel extends Model<ThalwegModel> implements Predictio
   private transient ModelFile file;
   private transient ModelSignature signature;
   private transient BroadcastFile broadcast;
+  private transient String trainingReport;
 
   /** For Spark, which gives a stage that it reads its name and parameters. */
   public ThalwegModel(String uid) {
@@ -72,6 +73,16 @@ public final class ThalwegModel extends Model<ThalwegModel> implements Predictio
     file = newFile;
     signature = ModelSignature.of(newFile);
     broadcast = null;
+  }
+
+  ThalwegModel withReport(String report) {
+    trainingReport = report;
+    return this;
+  }
+
+  /** How the fit that made this model went, as JSON: "steps", "workers" and "epochs"; null if it was read from a file. */
+  public String trainingReport() {
+    return trainingReport;
   }
 
   ModelFile file() {
@@ -198,6 +209,7 @@ public final class ThalwegModel extends Model<ThalwegModel> implements Predictio
     copied.file = file;
     copied.signature = signature;
     copied.broadcast = broadcast;
+    copied.trainingReport = trainingReport;
     return copied.setParent(parent());
   }
 
