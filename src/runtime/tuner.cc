@@ -1,7 +1,10 @@
 // Copyright The Thalweg Authors. SPDX-License-Identifier: Apache-2.0
 #include "runtime/tuner.h"
 
+#include <sys/resource.h>
+
 #include <algorithm>
+#include <array>
 #include <cctype>
 #include <chrono>
 #include <cstdlib>
@@ -18,18 +21,21 @@ namespace thalweg {
 namespace {
 
 /// Part of the file's name: to be raised when kernels change so that old measurements mislead.
-constexpr const char* kKernelVersion = "3";
+constexpr const char* kKernelVersion = "4";
 /// More than that is no cache of ours.
 constexpr uintmax_t kLargestFile = uintmax_t{16} << 20;
 /// Another way must be faster by this factor than the first one.
 constexpr double kNoise = 1.03;
-/// Candidates that are slower than the best by this factor leave the race.
-constexpr double kHopeless = 1.3;
+/// Candidates that are slower than the best by this factor leave the race: after their first run, which may have been
+/// disturbed or be slow for being the first; after two; and later.
+constexpr std::array kHopeless{4.0, 1.5, 1.3};
 constexpr int kRounds = 6;
 /// So many rounds there are at least: another program may disturb any single run.
 constexpr int kLeastRounds = 3;
-/// No further round begins after so many seconds, preparations of the candidates included.
-constexpr double kPatience = 0.2;
+/// How often a run is repeated because another program took a processor from it.
+constexpr int kRepeats = 3;
+/// No further round begins, and no run is repeated, after that time, preparations of the candidates included.
+constexpr std::chrono::milliseconds kPatience{200};
 
 std::filesystem::path cache_folder() {
   const auto variable = [](const char* name) {
@@ -51,17 +57,35 @@ std::string cache_path() {
   return (folder / ("tuning-" + cpu + "-" + kKernelVersion + ".json")).string();
 }
 
-/// The best time of each candidate. The first run of each only makes it ready, but shows which are hopeless.
+using Clock = std::chrono::steady_clock;
+
+/// How often the threads of this process had to leave a processor to another.
+int64_t preemptions() {
+  rusage usage{};
+  getrusage(RUSAGE_SELF, &usage);
+  return usage.ru_nivcsw;
+}
+
+/// The time of a run that nobody disturbed, if there is one within a few.
+double undisturbed_seconds(const TuningCandidate& candidate, Clock::time_point end) {
+  double least = std::numeric_limits<double>::infinity();
+  for (int repeat = 0; repeat < kRepeats; ++repeat) {
+    const int64_t before = preemptions();
+    least = std::min(least, candidate.run());
+    if (preemptions() == before || Clock::now() >= end) break;
+  }
+  return least;
+}
+
+/// The best time of each candidate. All run in turns, so that what disturbs a while disturbs none alone.
 std::vector<double> measure(const std::vector<TuningCandidate>& candidates) {
-  using Clock = std::chrono::steady_clock;
-  const auto end = Clock::now() + std::chrono::duration<double>(kPatience);
-  std::vector<double> first, best(candidates.size(), std::numeric_limits<double>::infinity());
-  for (const TuningCandidate& candidate : candidates) first.push_back(candidate.run());
-  for (int round = 0; round < kRounds && (round < kLeastRounds || Clock::now() < end); ++round) {
-    const std::vector<double>& seen = round == 0 ? first : best;
-    const double leader = *std::min_element(seen.begin(), seen.end());
+  const auto end = Clock::now() + kPatience;
+  std::vector<double> best;
+  for (const TuningCandidate& candidate : candidates) best.push_back(undisturbed_seconds(candidate, end));
+  for (size_t round = 0; round < kRounds && (round < kLeastRounds || Clock::now() < end); ++round) {
+    const double limit = *std::min_element(best.begin(), best.end()) * kHopeless[std::min(round, kHopeless.size() - 1)];
     for (size_t i = 0; i < candidates.size(); ++i) {
-      if (seen[i] <= kHopeless * leader) best[i] = std::min(best[i], candidates[i].run());
+      if (best[i] <= limit) best[i] = std::min(best[i], undisturbed_seconds(candidates[i], end));
     }
   }
   return best;
