@@ -18,38 +18,60 @@ void drop_from_caches(const void* data, size_t bytes) {
 
 }  // namespace
 
-KernelTrial::KernelTrial(std::unique_ptr<Kernel> kernel, const std::vector<bool>& input_is_fixed, int threads)
-    : kernel_(std::move(kernel)), state_(kernel_->new_state()), fixed_(input_is_fixed), threads_(threads) {
-  fixed_.resize(kernel_->inputs.size(), false);
-  for (const Layout& layout : kernel_->inputs) inputs_.push_back(make_memory(layout.bytes()));
-  for (const Layout& layout : kernel_->outputs) outputs_.push_back(make_memory(layout.bytes()));
-  scratch_ = make_memory(kernel_->scratch_bytes);
-  for (size_t i = 0; i < kernel_->derived.size(); ++i) {
-    const DerivedInput& derived = kernel_->derived[i];
-    inputs_.push_back(make_memory(derived.kernel->outputs[0].bytes()));
-    derived_scratch_.push_back(make_memory(derived.kernel->scratch_bytes));
-    derived_states_.push_back(derived.kernel->new_state());
-    run_derived(i);
+void* TrialMemory::get(Use use, size_t index, size_t bytes) {
+  if (bytes == 0) return nullptr;
+  AlignedBuffer& buffer = buffers_[{use, index}];
+  if (buffer.bytes() < bytes) {
+    buffer = AlignedBuffer();
+    buffer = AlignedBuffer(bytes);
+    // Small numbers that are not denormal, and every page in place.
+    std::fill_n(static_cast<float*>(buffer.data()), bytes / sizeof(float), 0.01f);
   }
+  return buffer.data();
 }
 
-void* KernelTrial::make_memory(size_t bytes) {
-  if (bytes == 0) return nullptr;
-  memory_.emplace_back(bytes);
-  // Small numbers that are not denormal, and every page in place.
-  std::fill_n(static_cast<float*>(memory_.back().data()), bytes / sizeof(float), 0.01f);
-  return memory_.back().data();
+KernelTrial::KernelTrial(std::unique_ptr<Kernel> kernel, const std::vector<bool>& input_is_fixed, int threads,
+                         TrialMemory& memory)
+    : kernel_(std::move(kernel)),
+      state_(kernel_->new_state()),
+      memory_(memory),
+      fixed_(input_is_fixed),
+      threads_(threads) {
+  fixed_.resize(kernel_->inputs.size(), false);
+  for (const DerivedInput& derived : kernel_->derived) {
+    derived_.emplace_back(derived.kernel->outputs[0].bytes());
+    derived_states_.push_back(derived.kernel->new_state());
+  }
+  find_memory();
+  for (size_t i = 0; i < kernel_->derived.size(); ++i) run_derived(i);
+}
+
+void KernelTrial::find_memory() {
+  using Use = TrialMemory::Use;
+  inputs_.clear();
+  outputs_.clear();
+  for (size_t i = 0; i < kernel_->inputs.size(); ++i) {
+    inputs_.push_back(memory_.get(Use::kInput, i, kernel_->inputs[i].bytes()));
+  }
+  for (size_t i = 0; i < kernel_->outputs.size(); ++i) {
+    outputs_.push_back(memory_.get(Use::kOutput, i, kernel_->outputs[i].bytes()));
+  }
+  for (AlignedBuffer& derived : derived_) inputs_.push_back(derived.data());
+  size_t scratch = kernel_->scratch_bytes;
+  for (const DerivedInput& derived : kernel_->derived) scratch = std::max(scratch, derived.kernel->scratch_bytes);
+  scratch_ = memory_.get(Use::kScratch, 0, scratch);
 }
 
 void KernelTrial::run_derived(size_t index) {
   const DerivedInput& derived = kernel_->derived[index];
   void* const input = inputs_[static_cast<size_t>(derived.input)];
   void* const output = inputs_[kernel_->inputs.size() + index];
-  derived.kernel->run({std::span(&input, 1), std::span(&output, 1), derived_scratch_[index],
-                       derived_states_[index].get(), threads_, 0});
+  derived.kernel->run(
+      {std::span(&input, 1), std::span(&output, 1), scratch_, derived_states_[index].get(), threads_, 0});
 }
 
 double KernelTrial::seconds() {
+  find_memory();
   const size_t own = kernel_->inputs.size();
   for (size_t i = 0; i < own; ++i) {
     const bool read =

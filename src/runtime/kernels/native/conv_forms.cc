@@ -48,11 +48,14 @@ std::vector<ConvForm> all_forms(const KernelRequest& request) {
 std::unique_ptr<Kernel> fastest_conv(const KernelRequest& request, const std::vector<ConvForm>& offered,
                                      std::string& declined) {
   const std::vector<ConvForm> all = all_forms(request);
+  TrialMemory memory;
   std::vector<std::optional<KernelTrial>> trials(all.size());
   std::vector<TuningCandidate> candidates;
   for (size_t i = 0; i < all.size(); ++i) {
     candidates.push_back({all[i].name, [&, i] {
-                            if (!trials[i]) trials[i].emplace(all[i].make(), request.input_is_fixed, request.threads);
+                            if (!trials[i]) {
+                              trials[i].emplace(all[i].make(), request.input_is_fixed, request.threads, memory);
+                            }
                             return trials[i]->seconds();
                           }});
   }
