@@ -130,6 +130,21 @@ TEST(WinogradConv, DeclinesWhereItsErrorWouldBeLarge) {
   EXPECT_FALSE(uses_winograd(graph, {}));
 }
 
+TEST(WinogradConv, LeavesABatchOfNoneToOthers) {
+  for (const Tuning tuning : {Tuning::kFixed, Tuning::kMeasured}) {
+    Graph graph;
+    Value* x = graph.input("x", {DType::kF32, {0, 64, 28, 28}});
+    Value* w = graph.parameter("w", random_tensor(DType::kF32, {64, 64, 3, 3}, 1));
+    ops::ConvOptions same;
+    same.pads = {1, 1};
+    graph.mark_output(ops::conv(x, w, nullptr, same));
+    CompileOptions options;
+    options.tuning = tuning;
+    EXPECT_FALSE(uses_winograd(graph, options));
+    EXPECT_EQ(run_graph(graph, {Tensor(DType::kF32, x->shape())}, options)[0].shape(), x->shape());
+  }
+}
+
 TEST(WinogradConv, GivesTheSameBitsEveryTime) {
   Graph graph;
   Value* x = graph.input("x", {DType::kF32, {4, 64, 30, 30}});
