@@ -137,7 +137,8 @@ class Launch : public Command {
 
   void after_end(int index, int status) {
     if (status == 0) return;
-    const bool again = restarts_ > 0 && !rendezvous_->state().finished;
+    const comm::Rendezvous::State group = rendezvous_->state();
+    const bool again = restarts_ > 0 && !group.finished && group.error.empty();
     std::fprintf(stderr, "thalweg: launch: worker %d %s%s\n", index, describe_status(status).c_str(),
                  again ? "; starting it again" : "");
     if (again) {

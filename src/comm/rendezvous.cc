@@ -98,7 +98,9 @@ class Rendezvous::Impl {
 
 void Rendezvous::Impl::serve() {
   auto last = Clock::now();
-  while (!stop_.load()) {
+  // Once more after it is told to stop: what a member said before is still handed on to the others.
+  for (bool stopping = false; !stopping;) {
+    stopping = stop_.load();
     wait();
     const auto now = Clock::now();
     // If this process itself was stopped, everybody else's silence says nothing.

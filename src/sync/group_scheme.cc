@@ -114,9 +114,10 @@ comm::Status GroupScheme::compare_layouts(Trainee& trainee) {
   comm::Status status = collect(communicator(), static_cast<int64_t>(layout_fingerprint(trainee)), fingerprints);
   if (!status) return status;
   for (size_t rank = 0; rank < fingerprints.size(); ++rank) {
-    TW_REQUIRE(fingerprints[rank] == fingerprints[0], "the parameters of ", group_->names()[rank], " (rank ", rank,
-               ") lie in memory in another way than those of ", group_->names()[0],
-               " (rank 0): all workers need CPUs of the same kind, the same model and the same options");
+    if (fingerprints[rank] == fingerprints[0]) continue;
+    throw SharedError("the parameters of " + group_->names()[rank] + " (rank " + std::to_string(rank) +
+                      ") lie in memory in another way than those of " + group_->names()[0] +
+                      " (rank 0): all workers need CPUs of the same kind, the same model and the same options");
   }
   return {};
 }
@@ -125,7 +126,7 @@ comm::Status GroupScheme::exchange_totals(StepTotals& totals) {
   double sums[] = {totals.loss, totals.samples, totals.stop ? 1.0 : 0.0, group_->newcomers_waiting() ? 1.0 : 0.0};
   comm::Status status = communicator().all_reduce(sums, std::size(sums), DType::kF64);
   if (!status) return status;
-  totals = {sums[0], sums[1], sums[2] > 0};
+  totals = {sums[0], sums[1], sums[2] > 0, true};
   change_wanted_ = sums[3] > 0;
   return {};
 }
@@ -146,7 +147,9 @@ void GroupScheme::report(const TrainState& state) {
                          .dump());
 }
 
-void GroupScheme::abandon() {
+void GroupScheme::abandon(const std::string& shared) {
+  // Somebody may not have got all of the exchange that told of it before this worker leaves.
+  if (!shared.empty()) group_->fail(shared);
   communicator().abort("this worker has left");
   release();
 }

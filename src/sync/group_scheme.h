@@ -24,7 +24,7 @@ class GroupScheme : public Scheme {
   bool change_wanted() const override { return change_wanted_; }
   void regroup(Trainee& trainee, const std::string& failure) override;
   void finish(Trainee& trainee) override;
-  void abandon() override;
+  void abandon(const std::string& shared) override;
 
  protected:
   /// The trainee is at the group's step, and the membership is that of a new epoch.

@@ -43,7 +43,10 @@ class StaleSynchronous : public GroupScheme {
     if (staleness_ != kUnbounded) require(server_->wait_for_others(staleness_, patience_));
     server_->pull(*trainee_);
     // Otherwise each worker knows only of its own samples.
-    if (server_->take_bad()) totals.loss = std::nan("");
+    if (server_->take_bad()) {
+      totals.loss = std::nan("");
+      totals.of_all = true;
+    }
     totals.stop = server_->stop_asked();
     if (server_->admits()) want_change();
     return {};

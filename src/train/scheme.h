@@ -31,11 +31,19 @@ struct StepTotals {
   double samples = 0;
   /// Somebody wants the run to end after this step.
   bool stop = false;
+  /// Every worker has these same totals, and decides the same by them.
+  bool of_all = false;
 };
 
 /// Leaves a step whose exchange could not be completed because a worker was lost. Nothing of that step has been
 /// applied.
 class GroupChanged : public Error {
+ public:
+  using Error::Error;
+};
+
+/// Ends the run of every worker: all come to it at the same place, and would again.
+class SharedError : public Error {
  public:
   using Error::Error;
 };
@@ -110,8 +118,9 @@ class Scheme {
   virtual void regroup(Trainee& trainee, const std::string& failure) = 0;
   /// The run is over.
   virtual void finish(Trainee& trainee) = 0;
-  /// An error ends this worker's run: the trainee is not used any more.
-  virtual void abandon() = 0;
+  /// An error ends this worker's run: the trainee is not used any more. `shared` is its text if it is one that all
+  /// workers come to: those who have not yet, and would find nobody to go on with, end with it too. Empty otherwise.
+  virtual void abandon(const std::string& shared) = 0;
 };
 
 }  // namespace thalweg

@@ -136,8 +136,11 @@ void Trainer::Impl::start(const data::Dataset& train, const data::Dataset* valid
 void Trainer::Impl::fit(const data::Dataset& train, const data::Dataset* validation) {
   try {
     run(train, validation);
+  } catch (const SharedError& error) {
+    if (options.scheme != nullptr) options.scheme->abandon(error.what());
+    throw;
   } catch (...) {
-    if (options.scheme != nullptr) options.scheme->abandon();
+    if (options.scheme != nullptr) options.scheme->abandon("");
     throw;
   }
 }
@@ -208,7 +211,7 @@ bool Trainer::Impl::run_batch(const data::LoadedBatch& loaded) {
     stop_agreed = result.stop;
     updated = result.updated;
   } catch (const NonFiniteLoss& error) {
-    report_bad_batch(loaded, error.what());
+    report_bad_batch(loaded, error);
   } catch (const GroupChanged&) {
     throw;
   } catch (const Error& error) {
@@ -233,12 +236,16 @@ std::string Trainer::Impl::place_of(const data::LoadedBatch& loaded) const {
   return where.str();
 }
 
-void Trainer::Impl::report_bad_batch(const data::LoadedBatch& loaded, const std::string& what) {
-  const std::string where = place_of(loaded);
-  TW_REQUIRE(options.non_finite == NonFinite::kSkip, where, ": ", what,
-             "; the weights are those before this batch. A lower learning rate or clip_norm may help; "
-             "NonFinite::kSkip leaves such batches out");
-  tell([&](Callback& callback) { callback.on_message(where + ": " + what + "; the batch was skipped"); });
+void Trainer::Impl::report_bad_batch(const data::LoadedBatch& loaded, const NonFiniteLoss& bad) {
+  const std::string what = place_of(loaded) + ": " + bad.what();
+  if (options.non_finite != NonFinite::kSkip) {
+    const std::string advice =
+        "; the weights are those before this batch. A lower learning rate or clip_norm may help; "
+        "NonFinite::kSkip leaves such batches out";
+    if (bad.of_all()) throw SharedError(what + advice);
+    throw Error(what + advice);
+  }
+  tell([&](Callback& callback) { callback.on_message(what + "; the batch was skipped"); });
 }
 
 void Trainer::Impl::complete_step(const data::LoadedBatch& loaded, bool updated) {

@@ -35,7 +35,7 @@ struct Trainer::Impl : Trainee {
   void count_batch(const StepResult& result);
   /// For messages: the step, epoch and batch.
   std::string place_of(const data::LoadedBatch& loaded) const;
-  void report_bad_batch(const data::LoadedBatch& loaded, const std::string& what);
+  void report_bad_batch(const data::LoadedBatch& loaded, const NonFiniteLoss& bad);
   void complete_step(const data::LoadedBatch& loaded, bool updated);
   void validate(const data::Dataset& data);
   void end_epoch(bool validated);

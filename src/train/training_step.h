@@ -56,7 +56,12 @@ struct StepResult {
 /// Thrown before any weight or state has changed.
 class NonFiniteLoss : public Error {
  public:
-  using Error::Error;
+  explicit NonFiniteLoss(const std::string& text, bool of_all = false) : Error(text), of_all_(of_all) {}
+  /// It is the loss of the whole group: every worker throws this at the same batch.
+  bool of_all() const { return of_all_; }
+
+ private:
+  bool of_all_;
 };
 
 /// Runs forward, backward and update on batches of any shapes: each combination of shapes is compiled once, and all

@@ -81,7 +81,7 @@ StepResult TrainingStep::run_in_group(const data::Batch& batch, const StepInput&
   if (finite && options_.scheme->exchanges_gradients()) apply_all(gradients, 1.0);
   if (finite || !options_.scheme->exchanges_gradients()) options_.scheme->after_update();
   states.complete();
-  if (!finite) throw NonFiniteLoss("the loss is " + std::to_string(result.loss));
+  if (!finite) throw NonFiniteLoss("the loss is " + std::to_string(result.loss), totals.of_all);
   result.updated = true;
   return result;
 }
