@@ -44,6 +44,8 @@ APT_BUILD=(
   zlib1g-dev=1:1.2.13.dfsg-1
   libgif-dev=5.2.1-2.5+deb12u1
   libssl-dev=3.0.22-1~deb12u2
+  libopenmpi-dev=4.1.4-3+b1
+  openmpi-bin=4.1.4-3+b1
   clang-format-14=1:14.0.6-12
   clang-tidy-14=1:14.0.6-12
 )

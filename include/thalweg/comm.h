@@ -161,8 +161,10 @@ class Rendezvous {
 };
 
 enum class Path {
-  kAuto,  ///< shared memory inside a host, TCP between hosts
-  kTcp    ///< TCP everywhere
+  /// Shared memory inside a host. Between hosts TCP or, among processes that mpirun has started, MPI.
+  kAuto,
+  kTcp,  ///< TCP everywhere
+  kMpi   ///< MPI everywhere; only for join_launched in a process that mpirun has started
 };
 
 struct GroupOptions {
@@ -205,10 +207,16 @@ std::string make_secret();
 /// (THALWEG_RENDEZVOUS, THALWEG_SECRET, THALWEG_WORKER). Throws Error naming the variable that is missing.
 GroupOptions options_from_environment();
 
+/// What a program wants of the group it was started for.
+struct LaunchedOptions {
+  Path path = Path::kAuto;
+};
+
 class Group;
 /// The group that this process was started for, by `thalweg launch`, or by mpirun if Thalweg was built with OpenMPI;
-/// null if by neither. Throws Error if the group does not form.
-std::shared_ptr<Group> join_launched();
+/// null if by neither. Throws Error if the group does not form. Under mpirun a group that has lost a member cannot go
+/// on: `Group::next_epoch` throws at all others.
+std::shared_ptr<Group> join_launched(const LaunchedOptions& options = {});
 
 /// Membership in a group. Its epochs are numbered from 1; in each, the members have ranks and a communicator that
 /// connects them. When a member is lost the communicator fails, everywhere; the others then call `next_epoch` and go

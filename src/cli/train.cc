@@ -41,7 +41,8 @@ class Train : public Command {
   }
 
   void add_options(CLI::App& options) override {
-    options.add_option("job", path_, "TOML file with the sections data, model, train, optimizer, scheme, output")
+    options
+        .add_option("job", path_, "TOML file with the sections data, model, train, optimizer, scheme, group, output")
         ->required();
     options.add_option("--set", overrides_, "section.key=value in place of what the file says; may be repeated")
         ->allow_extra_args(false);
@@ -52,7 +53,7 @@ class Train : public Command {
     TrainJob job = read_job(file);
     TrainOptions& options = job.training.options;
     if (json() && !shows_progress()) options.progress = ShowProgress::kNone;
-    const std::shared_ptr<comm::Group> group = comm::join_launched();
+    const std::shared_ptr<comm::Group> group = comm::join_launched(job.group);
     if (group != nullptr) options.scheme = sync::make_scheme(job.training.scheme, group);
     Model model(std::move(job.graph));
     Trainer trainer(model, job.training.loss,

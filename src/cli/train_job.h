@@ -15,6 +15,7 @@ struct TrainJob {
   std::shared_ptr<data::Dataset> validation;
   std::unique_ptr<Graph> graph;
   job::Training training;
+  comm::LaunchedOptions group;
   bool resume = true;
   /// Where the trained model goes; empty: nowhere.
   std::string model_path;

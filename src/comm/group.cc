@@ -7,6 +7,7 @@
 #include "comm/control_channel.h"
 #include "comm/mesh_builder.h"
 #include "comm/socket.h"
+#include "comm/world_group.h"
 
 namespace thalweg::comm {
 namespace {
@@ -24,7 +25,7 @@ MemberInfo make_info(const GroupOptions& options, const std::string& id) {
   MemberInfo info;
   info.id = id;
   info.name = options.name.empty() ? default_name() : options.name;
-  info.host = options.path == Path::kTcp ? id : host_identity();
+  info.host = options.path == Path::kAuto ? host_identity() : id;
   info.local = "thalweg-" + id;
   info.seat = options.seat;
   info.attempt = options.attempt;
@@ -38,13 +39,17 @@ Deadline deadline_to_form(const GroupOptions& options) {
 
 class Member : public Group {
  public:
-  explicit Member(const GroupOptions& options)
+  /// `world` is null unless mpirun has started the members.
+  Member(const GroupOptions& options, std::shared_ptr<const MpiWorld> world)
       : options_(options),
+        world_(std::move(world)),
         id_(random_text(16)),
         listeners_(make_listeners(id_)),
         channel_(options, make_info(options, id_), port_of(listeners_.tcp), deadline_to_form(options)) {
     TW_REQUIRE(options.streams >= 1 && options.streams <= 64, "a group cannot use ", options.streams,
                " streams to each peer");
+    TW_REQUIRE(options.path != Path::kMpi || world_ != nullptr,
+               "messages go by MPI only among processes that mpirun has started");
     enter(0, "");
   }
 
@@ -74,6 +79,7 @@ class Member : public Group {
     const Deadline deadline = deadline_to_form(options_);
     if (communicator_ != nullptr) communicator_->abort("this member has left the epoch");
     for (;;) {
+      if (after > 0 && world_ != nullptr) end_for_all(failure);
       epoch_ = channel_.next(after, failure, deadline);
       Status status = connect(deadline);
       if (status.ok()) return;
@@ -83,16 +89,26 @@ class Member : public Group {
     }
   }
 
+  /// MPI neither goes on without a process nor takes a new one in.
+  [[noreturn]] void end_for_all(const std::string& failure) {
+    const std::string why = "the processes that mpirun has started cannot go on: " + failure +
+                            ". Start the job again; one that writes checkpoints goes on from the newest";
+    channel_.fail(why);
+    throw Error(why);
+  }
+
   Status connect(const Deadline& deadline) {
     TW_REQUIRE(rank() >= 0, "the rendezvous formed an epoch without this member");
     Status status;
-    communicator_ = connect_members(epoch_->view, rank(), listeners_, options_, deadline.unless(epoch_->over), status);
+    communicator_ =
+        connect_members(epoch_->view, rank(), listeners_, options_, world_, deadline.unless(epoch_->over), status);
     if (!status) return status;
     channel_.watch(*epoch_, communicator_);
     return communicator_->barrier();
   }
 
   GroupOptions options_;
+  std::shared_ptr<const MpiWorld> world_;
   std::string id_;
   Listeners listeners_;
   ControlChannel channel_;
@@ -118,6 +134,10 @@ GroupOptions options_from_environment() {
   return options;
 }
 
-std::unique_ptr<Group> Group::join(const GroupOptions& options) { return std::make_unique<Member>(options); }
+std::unique_ptr<Group> Group::join(const GroupOptions& options) { return std::make_unique<Member>(options, nullptr); }
+
+std::unique_ptr<Group> join_world(const GroupOptions& options, std::shared_ptr<const MpiWorld> world) {
+  return std::make_unique<Member>(options, std::move(world));
+}
 
 }  // namespace thalweg::comm

@@ -12,6 +12,7 @@
 #include "comm/connection.h"
 #include "comm/handshake.h"
 #include "comm/mesh.h"
+#include "comm/mpi_transport.h"
 #include "comm/ring_link.h"
 #include "comm/socket.h"
 #include "comm/socket_link.h"
@@ -38,7 +39,8 @@ Hosts hosts_of(const View& view) {
 /// Sets up the links of one member for one epoch.
 class Builder {
  public:
-  Builder(const View& view, int rank, const Listeners& listeners, const GroupOptions& options, const Deadline& deadline)
+  Builder(const View& view, int rank, const Listeners& listeners, const GroupOptions& options,
+          std::shared_ptr<const MpiWorld> world, const Deadline& deadline)
       : view_(view),
         rank_(rank),
         listeners_(listeners),
@@ -50,26 +52,33 @@ class Builder {
       if (std::find(host.begin(), host.end(), rank) != host.end()) own_host_ = host;
     }
     self_ = static_cast<int>(std::find(own_host_.begin(), own_host_.end(), rank) - own_host_.begin());
+    // On one host the rings in shared memory serve, which can be waited for.
+    if (options.path != Path::kTcp && hosts_.size() > 1) world_ = std::move(world);
   }
 
   std::shared_ptr<Communicator> build(Status& status) {
     if (self_ == 0 && own_host_.size() > 1) area_ = SharedArea::create(static_cast<int>(own_host_.size()));
     for (int peer = 0; peer < rank_ && status.ok(); ++peer) {
-      if (!shares_host(peer)) status = connect_to(peer);
+      if (needs_socket(peer)) status = connect_to(peer);
     }
     if (status.ok() && self_ > 0) status = fetch_area(own_host_[0]);
     if (status.ok()) status = accept_peers();
     if (!status.ok()) return nullptr;
     std::unique_ptr<HostGroup> host;
-    if (own_host_.size() > 1) {
-      add_rings();
-      host = std::make_unique<HostGroup>(area_, own_host_, self_);
-    }
-    auto mesh = std::make_shared<Mesh>(rank_, std::move(links_), area_, self_);
-    return std::make_shared<GroupCommunicator>(std::move(mesh), std::move(host), hosts_, options_.timeout);
+    if (own_host_.size() > 1) host = std::make_unique<HostGroup>(area_, own_host_, self_);
+    return std::make_shared<GroupCommunicator>(make_transport(), std::move(host), hosts_, options_.timeout);
   }
 
  private:
+  std::shared_ptr<Transport> make_transport() {
+    if (world_ != nullptr) {
+      TW_REQUIRE(world_->rank() == rank_, "process ", world_->rank(), " of MPI has rank ", rank_, " in the group");
+      return std::make_shared<MpiTransport>(world_);
+    }
+    if (own_host_.size() > 1) add_rings();
+    return std::make_shared<Mesh>(rank_, std::move(links_), area_, self_);
+  }
+  bool needs_socket(int peer) const { return world_ == nullptr && !shares_host(peer); }
   bool shares_host(int peer) const { return std::find(own_host_.begin(), own_host_.end(), peer) != own_host_.end(); }
   const MemberInfo& info(int peer) const { return view_.members[static_cast<size_t>(peer)]; }
 
@@ -116,7 +125,7 @@ class Builder {
   std::map<int, int> expected_peers() const {
     std::map<int, int> missing;
     for (int peer = rank_ + 1; peer < static_cast<int>(view_.members.size()); ++peer) {
-      if (!shares_host(peer)) missing[peer] = options_.streams;
+      if (needs_socket(peer)) missing[peer] = options_.streams;
       if (shares_host(peer) && self_ == 0) missing[peer] = 1;
     }
     return missing;
@@ -186,6 +195,8 @@ class Builder {
   const GroupOptions& options_;
   const Deadline& deadline_;
   Hosts hosts_;
+  /// Set if messages go by MPI.
+  std::shared_ptr<const MpiWorld> world_;
   /// Ranks on this host, of which this one is number `self_`.
   std::vector<int> own_host_;
   int self_ = 0;
@@ -209,8 +220,9 @@ std::string host_identity() {
 }
 
 std::shared_ptr<Communicator> connect_members(const View& view, int rank, const Listeners& listeners,
-                                              const GroupOptions& options, const Deadline& deadline, Status& status) {
-  return Builder(view, rank, listeners, options, deadline).build(status);
+                                              const GroupOptions& options, std::shared_ptr<const MpiWorld> world,
+                                              const Deadline& deadline, Status& status) {
+  return Builder(view, rank, listeners, options, std::move(world), deadline).build(status);
 }
 
 }  // namespace thalweg::comm

@@ -6,6 +6,7 @@
 #include "comm/file_descriptor.h"
 #include "comm/group_communicator.h"
 #include "comm/membership.h"
+#include "comm/mpi_world.h"
 
 namespace thalweg::comm {
 
@@ -20,8 +21,10 @@ struct Listeners {
 std::string host_identity();
 
 /// Connects the members of a view with each other, or says what went wrong, with whom. Every member must do so at the
-/// same time. Higher ranks connect to lower ones.
+/// same time. Higher ranks connect to lower ones. If mpirun has started them, `world`, messages between hosts go by MPI
+/// unless the options want TCP; null otherwise.
 std::shared_ptr<Communicator> connect_members(const View& view, int rank, const Listeners& listeners,
-                                              const GroupOptions& options, const Deadline& deadline, Status& status);
+                                              const GroupOptions& options, std::shared_ptr<const MpiWorld> world,
+                                              const Deadline& deadline, Status& status);
 
 }  // namespace thalweg::comm

@@ -7,6 +7,7 @@
 #include <fstream>
 
 #include "cli/program.h"
+#include "support/mpirun.h"
 #include "support/temporary_directory.h"
 
 namespace thalweg::testing {
@@ -55,6 +56,20 @@ TEST_F(TrainOnDigits, AGroupOfWorkersLearnsTheSame) {
   EXPECT_THAT(run.out, HasSubstr("188 steps"));
   EXPECT_THAT(run.out, HasSubstr("validation_accuracy 0.9"));
 }
+
+#ifdef TW_MPIRUN
+TEST_F(TrainOnDigits, ProcessesOfMpirunLearnTheSame) {
+  for (const char* transport : {"auto", "mpi"}) {
+    std::vector<std::string> command = {TW_PROGRAM};
+    const std::vector<std::string> job = small_job({"--set", std::string("group.transport=") + transport});
+    command.insert(command.end(), job.begin(), job.end());
+    const ProcessResult run = mpirun(TW_MPIRUN, 4, command);
+    EXPECT_EQ(run.exit_code, 0) << run.error;
+    EXPECT_THAT(run.out, HasSubstr("188 steps")) << transport;
+    EXPECT_THAT(run.out, HasSubstr("validation_accuracy 0.9")) << transport;
+  }
+}
+#endif
 
 TEST_F(TrainOnDigits, ARunThatFindsACheckpointGoesOn) {
   const std::string checkpoints = "output.checkpoints=" + (folder_.path() / "run").string();

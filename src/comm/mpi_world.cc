@@ -1,0 +1,43 @@
+// Copyright The Thalweg Authors. SPDX-License-Identifier: Apache-2.0
+#include "comm/mpi_world.h"
+
+#include <dlfcn.h>
+
+#include <cstdlib>
+
+#include "thalweg/comm.h"
+
+namespace thalweg::comm {
+namespace {
+
+void check(const char* message) { TW_REQUIRE(message == nullptr, "MPI: ", message); }
+
+const ThalwegMpi* load() {
+  Dl_info self{};
+  ::dladdr(reinterpret_cast<const void*>(&make_secret), &self);
+  const std::string own = self.dli_fname != nullptr ? self.dli_fname : "";
+  const std::string path = own.substr(0, own.rfind('/') + 1) + "libthalweg_mpi.so";
+  // OpenMPI loads parts of itself that look for its symbols among those of the whole program.
+  void* library = ::dlopen(path.c_str(), RTLD_NOW | RTLD_GLOBAL);
+  TW_REQUIRE(library != nullptr, "mpirun has started this process, but ", ::dlerror(),
+             ": build Thalweg where libopenmpi-dev is installed, or use 'thalweg launch'");
+  const auto entry = reinterpret_cast<ThalwegMpiEntry>(::dlsym(library, "thalweg_mpi"));
+  TW_REQUIRE(entry != nullptr, path, " is not of this version of Thalweg");
+  return entry();
+}
+
+}  // namespace
+
+bool MpiWorld::exists() { return std::getenv("OMPI_COMM_WORLD_SIZE") != nullptr; }
+
+MpiWorld::MpiWorld() : functions_(load()) { check(functions_->start(&rank_, &size_, &largest_tag_)); }
+
+std::string MpiWorld::broadcast(std::string text) const {
+  int size = static_cast<int>(text.size());
+  check(functions_->broadcast(&size, sizeof size));
+  text.resize(static_cast<size_t>(size));
+  check(functions_->broadcast(text.data(), size));
+  return text;
+}
+
+}  // namespace thalweg::comm
