@@ -83,7 +83,7 @@ test-torch: build-release ## modules of PyTorch as models: answers, weights, err
 	@OMP_WAIT_POLICY=passive PYTHONPATH=$(CURDIR)/build/release/python PYTHONDONTWRITEBYTECODE=1 \
 	  "$(THALWEG_DEPS)/bench-venv/bin/python" -m pytest -p no:cacheprovider tests/torch $(TORCH_TESTS)
 
-fuzz: ## fuzz the file readers, FUZZ_SECONDS each
+fuzz: ## fuzz the readers of files and messages, FUZZ_SECONDS each
 	@scripts/setup
 	@scripts/setup-fuzz
 	@cmake --preset fuzz $(if $(CI),,--log-level=WARNING)

@@ -80,7 +80,8 @@ std::optional<nlohmann::json> Connection::receive() {
 }
 
 void Connection::send(const nlohmann::json& message) {
-  const std::string text = message.dump();
+  // Reasons quote names of files and hosts, in which any bytes may be.
+  const std::string text = message.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
   outgoing_ += bytes_of(static_cast<uint32_t>(text.size())) + text;
   flush();
 }

@@ -13,9 +13,6 @@ namespace thalweg::comm {
 /// No control message is longer: the view of a thousand members fits, and a stranger cannot make us allocate more.
 inline constexpr size_t kMostFrameBytes = size_t{1} << 20U;
 
-/// Of what a member says about itself.
-inline constexpr size_t kMostStatusBytes = 1000;
-
 /// One end of a connection that carries control messages: JSON objects, each behind its length in four bytes. Nothing
 /// waits here but `send_and_flush`. It never reads beyond the message it returns, so that the socket can go on to other
 /// uses.

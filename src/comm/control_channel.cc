@@ -117,36 +117,38 @@ void ControlChannel::set_status(const std::string& status) {
 }
 
 void ControlChannel::handle(const json& message) {
-  const json type = message.value("type", json(""));
-  const json why = message.value("why", json(""));
-  const std::string reason = why.is_string() ? why.get<std::string>() : "";
   try {
-    if (type == "view") {
+    obey(RendezvousMessage::from_json(message));
+  } catch (const Error& error) {
+    give_up(std::string("the rendezvous sent nonsense: ") + error.what());
+  }
+  changed_.notify_all();
+}
+
+void ControlChannel::obey(RendezvousMessage message) {
+  switch (message.kind) {
+    case RendezvousMessage::Kind::kView: {
       auto next = std::make_shared<Epoch>();
-      next->view = View::from_json(message.value("view", json()));
+      next->view = std::move(message.view);
       const std::lock_guard<std::mutex> lock(mutex_);
       epoch_ = std::move(next);
       pending_ready_ = nullptr;
       newcomers_.store(false);
-    } else if (type == "over") {
-      end_epoch(message.value("epoch", uint64_t{0}), reason);
-    } else if (type == "waiting") {
-      newcomers_.store(true);
-    } else if (type == "failed") {
-      give_up(reason);
-    } else if (type == "taken") {
+      break;
+    }
+    case RendezvousMessage::Kind::kOver: end_epoch(message.epoch, message.why); break;
+    case RendezvousMessage::Kind::kWaiting: newcomers_.store(true); break;
+    case RendezvousMessage::Kind::kFailed: give_up(message.why); break;
+    case RendezvousMessage::Kind::kTaken: {
       {
         const std::lock_guard<std::mutex> lock(mutex_);
         seat_taken_ = true;
       }
-      give_up(reason);
-    } else if (type == "finished") {
-      give_up("the job has ended");
+      give_up(message.why);
+      break;
     }
-  } catch (const std::exception& error) {
-    give_up(std::string("the rendezvous sent nonsense: ") + error.what());
+    case RendezvousMessage::Kind::kFinished: give_up("the job has ended"); break;
   }
-  changed_.notify_all();
 }
 
 void ControlChannel::end_epoch(uint64_t number, const std::string& why) {

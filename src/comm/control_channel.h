@@ -9,7 +9,7 @@
 #include <thread>
 
 #include "comm/connection.h"
-#include "comm/membership.h"
+#include "comm/control_messages.h"
 
 namespace thalweg::comm {
 
@@ -52,6 +52,7 @@ class ControlChannel {
   void introduce(Connection& connection);
   nlohmann::json sign_of_life();
   void handle(const nlohmann::json& message);
+  void obey(RendezvousMessage message);
   /// Sends a last message and waits a little until it is on its way.
   void say_last(nlohmann::json message);
   bool cancelled() const { return options_.cancelled != nullptr && options_.cancelled->load(); }

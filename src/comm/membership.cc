@@ -13,6 +13,8 @@ using nlohmann::json;
 
 constexpr size_t kMostText = 512;
 constexpr int64_t kMostMembers = 4096;
+/// Nobody lives through so many; schemes count steps beside the number of the epoch.
+constexpr uint64_t kMostEpochs = uint64_t{1} << 22U;
 
 std::string text_field(const json& object, const char* key) {
   const auto found = object.find(key);
@@ -69,7 +71,12 @@ View View::from_json(const json& object) {
              "this is no view");
   View view;
   view.epoch = epoch.get<uint64_t>();
-  for (const json& member : members) view.members.push_back(MemberInfo::from_json(member));
+  TW_REQUIRE(view.epoch <= kMostEpochs, "a view of epoch ", view.epoch);
+  std::set<std::string> ids;
+  for (const json& member : members) {
+    view.members.push_back(MemberInfo::from_json(member));
+    TW_REQUIRE(ids.insert(view.members.back().id).second, "a view has member ", view.members.back().id, " twice");
+  }
   return view;
 }
 
@@ -96,6 +103,8 @@ void Membership::join(const MemberInfo& info, const std::optional<View>& known, 
     tell(info.id, {{"type", "taken"}, {"why", other->info.name + " has seat " + std::to_string(info.seat)}});
     return;
   }
+  // One that forgot what it took part in.
+  lose(info.id, "it has come anew", now);
   // Whoever was here before has missed the end of its epoch.
   if (known)
     tell(info.id, {{"type", "over"}, {"epoch", known->epoch}, {"why", "the group went on without this member"}});

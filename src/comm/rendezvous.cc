@@ -11,7 +11,7 @@
 
 #include "base/text.h"
 #include "comm/connection.h"
-#include "comm/membership.h"
+#include "comm/control_messages.h"
 #include "comm/socket.h"
 
 namespace thalweg::comm {
@@ -25,8 +25,6 @@ constexpr int kTickMilliseconds = 50;
 constexpr std::chrono::seconds kIntroduction{5};
 /// Of connections that have not shown the secret: more at once are closed, the oldest first.
 constexpr size_t kMostStrangers = 64;
-/// Of the reason why a job cannot be done.
-constexpr size_t kMostFailureBytes = 8192;
 
 void log_to_stderr(const std::string& text) { std::fprintf(stderr, "thalweg: rendezvous: %s\n", text.c_str()); }
 
@@ -72,8 +70,9 @@ class Rendezvous::Impl {
   void wait();
   void accept_all(Clock::time_point now);
   void read(Client& client, Clock::time_point now);
-  void handle(Client& client, const json& message, Clock::time_point now);
-  void welcome(Client& client, const json& message, Clock::time_point now);
+  void take(Client& client, const json& message, Clock::time_point now);
+  void welcome(Client& client, const Introduction& introduction, Clock::time_point now);
+  void handle(Client& client, const MemberMessage& message, Clock::time_point now);
   void drop_lost(Clock::time_point now);
   /// Why the client counts as lost; empty if it does not.
   std::string reason_to_drop(const Client& client, Clock::time_point now) const;
@@ -144,46 +143,44 @@ void Rendezvous::Impl::read(Client& client, Clock::time_point now) {
   client.connection.flush();
   while (auto message = client.connection.receive()) {
     client.heard = now;
-    handle(client, *message, now);
+    take(client, *message, now);
   }
 }
 
-void Rendezvous::Impl::handle(Client& client, const json& message, Clock::time_point now) {
-  const std::string type = message.value("type", json("")).is_string() ? message.value("type", "") : "";
-  if (client.id.empty()) {
-    welcome(client, message, now);
-  } else if (type == "beat") {
-    const json status = message.value("status", json());
-    if (status.is_string() && status.get_ref<const std::string&>().size() <= kMostStatusBytes)
-      statuses_[client.id] = status;
-  } else if (type == "ready") {
-    const json epoch = message.value("epoch", json(0U));
-    const json failure = message.value("failure", json(""));
-    if (!epoch.is_number_unsigned() || !failure.is_string()) return;
-    if (!failure.get<std::string>().empty()) log(client.name + " leaves its epoch: " + failure.get<std::string>());
-    membership_.ready(client.id, epoch.get<uint64_t>(), failure.get<std::string>(), now);
-  } else if (type == "fail") {
-    const json why = message.value("why", json(""));
-    if (why.is_string()) membership_.fail(client.id, why.get<std::string>().substr(0, kMostFailureBytes));
-  } else if (type == "finish") {
-    membership_.finish(client.id);
-  }
-}
-
-void Rendezvous::Impl::welcome(Client& client, const json& message, Clock::time_point now) {
+void Rendezvous::Impl::take(Client& client, const json& message, Clock::time_point now) {
   try {
-    const MemberInfo info = MemberInfo::from_json(message.value("member", json()));
-    std::optional<View> known;
-    if (message.contains("view")) known = View::from_json(message.at("view"));
-    // A member that connects again may be quicker than the news that its old connection broke.
-    clients_.remove_if([&](const Client& other) { return &other != &client && other.id == info.id; });
-    client.id = info.id;
-    client.name = info.name;
-    log(info.name + (known ? " is back" : " has come"));
-    membership_.join(info, known, now);
+    if (client.id.empty()) {
+      welcome(client, Introduction::from_json(message), now);
+    } else {
+      handle(client, MemberMessage::from_json(message), now);
+    }
   } catch (const Error& error) {
-    log("refused " + client.peer + ": " + error.what());
+    log("refused " + (client.name.empty() ? client.peer : client.name) + ": " + error.what());
     client.connection.close_with(error.what());
+  }
+}
+
+void Rendezvous::Impl::welcome(Client& client, const Introduction& introduction, Clock::time_point now) {
+  const MemberInfo& info = introduction.member;
+  // A member that connects again may be quicker than the news that its old connection broke.
+  clients_.remove_if([&](const Client& other) { return &other != &client && other.id == info.id; });
+  client.id = info.id;
+  client.name = info.name;
+  log(info.name + (introduction.known ? " is back" : " has come"));
+  membership_.join(info, introduction.known, now);
+}
+
+void Rendezvous::Impl::handle(Client& client, const MemberMessage& message, Clock::time_point now) {
+  switch (message.kind) {
+    case MemberMessage::Kind::kBeat:
+      if (!message.text.empty()) statuses_[client.id] = message.text;
+      break;
+    case MemberMessage::Kind::kReady:
+      if (!message.text.empty()) log(client.name + " leaves its epoch: " + message.text);
+      membership_.ready(client.id, message.epoch, message.text, now);
+      break;
+    case MemberMessage::Kind::kFail: membership_.fail(client.id, message.text); break;
+    case MemberMessage::Kind::kFinish: membership_.finish(client.id); break;
   }
 }
 

@@ -126,7 +126,90 @@ SAFETENSORS = {
 }
 
 
+def message(tag, body):
+    """Of a member: tag and length before the bytes. Tags of collective operations have bit 32."""
+    return struct.pack("<QQ", tag, len(body)) + body
+
+
+FIRST, SECOND = message(1 << 32 | 1, b"a" * 16), message(2, b"b" * 40)
+# The first byte says in which pieces the others come.
+MESSAGES = {
+    "in_order": b"\x07" + FIRST + SECOND,
+    "out_of_order": b"\x3f" + SECOND + FIRST,
+    "early": b"\x01" + message(3, b"c" * 16) + SECOND + FIRST,
+    "unasked": b"\x10" + message(9, b"") + FIRST + message(9, b"d" * 1000) + SECOND,
+    "huge": b"\x20" + struct.pack("<QQ", 9, HUGE) + b"e" * 40,
+}
+
+
+def frame(value):
+    text = value if isinstance(value, bytes) else json.dumps(value, separators=(",", ":")).encode()
+    return struct.pack("<I", len(text)) + text
+
+
+def member(name, **more):
+    return {"id": name, "name": "worker " + name, "host": "h", "address": "127.0.0.1:1", "local": "l", "seat": -1,
+            "attempt": 0} | more
+
+
+def view(epoch, *names):
+    return {"epoch": epoch, "members": [member(name) for name in names]}
+
+
+def join(name, known=None, **more):
+    return {"type": "join", "member": member(name, **more)} | ({"view": known} if known else {})
+
+
+READY = {"type": "ready", "epoch": 1, "failure": "rank 1: connection closed"}
+# An even first byte: from a stranger; an odd one: from somebody who has shown the secret.
+CONTROL = {
+    "member": b"\x01" + b"".join(map(frame, [join("a"), {"type": "beat", "status": "{}"}, READY, {"type": "finish"}])),
+    "rendezvous": b"\x01" + b"".join(map(frame, [{"type": "view", "view": view(1, "a", "b")}, {"type": "waiting", "count": 1},
+                                                 {"type": "over", "epoch": 1, "why": "x"},
+                                                 {"type": "failed", "why": "y"}])),
+    "no_objects": b"\x01" + frame(b"[]") + frame(b"{}") + frame(b"null"),
+    "deep": b"\x01" + frame(b'{"type":"view","view":' + b"[" * 3000 + b"]" * 3000 + b"}"),
+    "stranger": b"\x02" + b"\x00" * 200,
+    "http": b"\x02GET / HTTP/1.1\r\n\r\n",
+}
+
+LISTENER = {
+    "challenge": b"TWGROUP1" + b"n" * 32 + b"p" * 32,
+    "short": b"TWGROUP1" + b"n" * 10,
+    "http": b"HTTP/1.1 400 Bad Request\r\nConnection: close\r\n\r\n",
+    "nothing": b"",
+}
+
+
+def script(*steps):
+    """Each (who, what, pause): a message, or None for the end of that connection; pauses are in tens of milliseconds."""
+    lines = b""
+    for who, what, pause in steps:
+        lines += bytes([who + 16 * pause + (12 if what is None else 0)])
+        if what is not None:
+            lines += json.dumps(what, separators=(",", ":")).encode() + b"\n"
+    return lines
+
+
+MEETING = {
+    "forms": script((0, join("a"), 1), (1, join("b"), 1), (2, join("c"), 6), (0, READY, 1), (1, READY, 1), (2, READY, 1),
+                    (0, {"type": "finish"}, 1)),
+    "loses_one": script((0, join("a"), 1), (1, join("b"), 6), (1, None, 1), (0, READY, 1), (1, join("d"), 6)),
+    "restarted": script((0, join("a", view(7, "a", "b")), 1), (1, join("b", view(7, "a", "b")), 1), (2, join("c"), 8)),
+    "seats": script((0, join("a", seat=1), 1), (1, join("b", seat=0), 1), (2, join("c", seat=1, attempt=2), 1),
+                    (3, join("d", seat=2), 6)),
+    "comes_twice": script((0, join("a"), 6), (1, join("a"), 6), (2, join("a", view(3, "a")), 6)),
+    "too_late": script((0, join("a"), 15), (0, None, 15), (0, None, 15)),
+    "fails": script((0, join("a"), 6), (1, join("b"), 1), (0, {"type": "fail", "why": "\u00e9" * 5000}, 1)),
+}
+
+
 def main():
+    wire = {"messages": MESSAGES, "control": CONTROL, "listener": LISTENER, "meeting": MEETING}
+    for folder, seeds in wire.items():
+        (CORPUS / folder).mkdir(exist_ok=True)
+        for name, data in seeds.items():
+            (CORPUS / folder / name).write_bytes(data)
     for name, proto in ONNX.items():
         (CORPUS / "onnx" / name).write_bytes(proto.SerializeToString(deterministic=True))
     for name, data in SAFETENSORS.items():

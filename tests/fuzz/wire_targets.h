@@ -5,11 +5,14 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <array>
 #include <cstring>
 #include <string_view>
+#include <utility>
 
 #include "comm/connection.h"
-#include "comm/membership.h"
+#include "comm/control_messages.h"
+#include "comm/handshake.h"
 #include "comm/message_stream.h"
 
 /// What bytes from the network may reach. Anything but a result, a link given up or an Error is a finding.
@@ -47,19 +50,17 @@ inline void read_messages(std::string_view bytes) {
   if (stream.error().empty()) stream.receive({comm::TagSpace::kUser, 3}, first, sizeof first);
 }
 
-inline void feed(comm::Connection& connection, const comm::FileDescriptor& peer, std::string_view bytes) {
-  // As much as a socket's buffer holds without anybody reading.
-  constexpr size_t kMost = 16384;
-  [[maybe_unused]] const ssize_t written = ::write(peer.get(), bytes.data(), std::min(bytes.size(), kMost));
-  while (const auto message = connection.receive()) {
+/// As a member or the rendezvous does with a message. Whatever is no Error is a finding.
+inline void read_as_anything(const nlohmann::json& message) {
+  const auto attempt = [&](auto read) {
     try {
-      comm::View::from_json(message->value("view", nlohmann::json()));
-      comm::MemberInfo::from_json(message->value("member", nlohmann::json()));
+      read(message);
     } catch (const Error&) {
-    } catch (const nlohmann::json::exception&) {
-      // A message that is no object: those who read it catch this too.
     }
-  }
+  };
+  attempt(comm::Introduction::from_json);
+  attempt(comm::MemberMessage::from_json);
+  attempt(comm::RendezvousMessage::from_json);
 }
 
 /// Control messages: of a stranger if the first byte is even, otherwise of one who has shown the secret.
@@ -72,7 +73,82 @@ inline void read_control(std::string_view bytes) {
   const bool stranger = bytes[0] % 2 == 0;
   comm::Connection connection =
       stranger ? comm::Connection(std::move(ours), "secret") : comm::Connection(std::move(ours));
-  feed(connection, peer, bytes.substr(1));
+  // As much as a socket's buffer holds without anybody reading.
+  constexpr size_t kMost = 16384;
+  bytes.remove_prefix(1);
+  [[maybe_unused]] const ssize_t written = ::write(peer.get(), bytes.data(), std::min(bytes.size(), kMost));
+  while (const auto message = connection.receive()) read_as_anything(*message);
 }
+
+/// What somebody says first who listens where a member expects its group.
+inline void meet_listener(std::string_view bytes) {
+  int pair[2];
+  TW_REQUIRE(::socketpair(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0, pair) == 0, "no socketpair");
+  const comm::FileDescriptor ours(pair[0]);
+  {
+    const comm::FileDescriptor peer(pair[1]);
+    [[maybe_unused]] const ssize_t written = ::write(peer.get(), bytes.data(), std::min<size_t>(bytes.size(), 4096));
+  }
+  std::string error;
+  TW_REQUIRE(!comm::authenticate(ours, "secret", Deadline(std::chrono::seconds(1)), error), "a stranger was trusted");
+}
+
+/// A rendezvous and its members, some of them mad: bytes say who does what. What it tells them must make sense.
+class Meeting {
+ public:
+  void run(std::string_view script) {
+    while (!script.empty()) {
+      const auto what = static_cast<unsigned char>(script[0]);
+      script.remove_prefix(1);
+      std::string& client = clients_[what % 4];
+      if (what % 16 >= 12) {
+        membership_.lose(std::exchange(client, ""), "it ended", now_);
+      } else {
+        const std::string_view line = script.substr(0, script.find('\n'));
+        script.remove_prefix(std::min(script.size(), line.size() + 1));
+        const nlohmann::json message = nlohmann::json::parse(line, nullptr, false);
+        if (message.is_object()) say(client, message);
+      }
+      now_ += std::chrono::milliseconds(10 * (what / 16));
+      membership_.tick(now_);
+      for (const comm::Notice& notice : membership_.take_notices()) comm::RendezvousMessage::from_json(notice.message);
+    }
+  }
+
+ private:
+  static comm::RendezvousOptions options() {
+    comm::RendezvousOptions options;
+    options.max_size = 3;
+    options.settle = options.silence = std::chrono::milliseconds(50);
+    options.regroup_timeout = options.form_timeout = std::chrono::milliseconds(300);
+    return options;
+  }
+
+  void say(std::string& client, const nlohmann::json& message) {
+    try {
+      if (client.empty()) {
+        const comm::Introduction introduction = comm::Introduction::from_json(message);
+        std::replace(clients_.begin(), clients_.end(), introduction.member.id, std::string());
+        client = introduction.member.id;
+        membership_.join(introduction.member, introduction.known, now_);
+        return;
+      }
+      const comm::MemberMessage said = comm::MemberMessage::from_json(message);
+      using Kind = comm::MemberMessage::Kind;
+      if (said.kind == Kind::kReady) membership_.ready(client, said.epoch, said.text, now_);
+      if (said.kind == Kind::kFail) membership_.fail(client, said.text);
+      if (said.kind == Kind::kFinish) membership_.finish(client);
+    } catch (const Error&) {
+      membership_.lose(std::exchange(client, ""), "it sent nonsense", now_);
+    }
+  }
+
+  comm::Membership::Time now_{std::chrono::hours(1)};
+  comm::Membership membership_{options(), now_};
+  /// Ids of those who are connected.
+  std::array<std::string, 4> clients_;
+};
+
+inline void hold_meeting(std::string_view bytes) { Meeting().run(bytes); }
 
 }  // namespace thalweg::fuzz
