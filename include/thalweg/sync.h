@@ -56,7 +56,7 @@ struct SchemeOptions {
   /// allreduce, sharded: gradients are exchanged in pieces of about so many bytes, each as soon as it is complete,
   /// while the backward pass goes on.
   size_t bucket_bytes = size_t{4} << 20U;
-  /// allreduce, sharded, ssp. Rows of tables always travel as f32.
+  /// allreduce, sharded, ssp. Of tables with sparse gradients only the rows that have some travel, in this form too.
   Compression compression = Compression::kNone;
   /// sharded: how many other workers keep a copy of each worker's part of the optimiser's state. So many may be lost at
   /// the same time, and the run goes on.

@@ -13,7 +13,10 @@ namespace {
 class AllReduce : public GroupScheme {
  public:
   AllReduce(std::shared_ptr<comm::Group> group, const SchemeOptions& options)
-      : GroupScheme(std::move(group), options), bucket_bytes_(options.bucket_bytes), exchange_(options.compression) {}
+      : GroupScheme(std::move(group), options),
+        bucket_bytes_(options.bucket_bytes),
+        exchange_(options.compression),
+        sparse_exchange_(options.compression) {}
 
   bool exchanges_gradients() const override { return true; }
 
@@ -28,7 +31,8 @@ class AllReduce : public GroupScheme {
     step_begun_ = false;
     post(buckets_->take_complete(true));
     for (SparseRows& rows : buckets_->sparse()) {
-      thread_->post([this, &rows] { return gather_rows(communicator(), rows); });
+      sparse_exchange_.begin(rows);
+      thread_->post([this, &rows] { return sparse_exchange_.gather(communicator(), rows); });
     }
     thread_->post([&] { return exchange_totals(totals); });
     require(thread_->wait());
@@ -40,6 +44,7 @@ class AllReduce : public GroupScheme {
   void prepare(Trainee& trainee) override {
     buckets_.emplace(trainee.trained(), bucket_bytes_);
     exchange_.use(*buckets_);
+    sparse_exchange_.use(*buckets_);
     thread_.emplace();
     step_begun_ = false;
   }
@@ -60,6 +65,7 @@ class AllReduce : public GroupScheme {
   size_t bucket_bytes_;
   std::optional<GradientBuckets> buckets_;
   GradientExchange exchange_;
+  SparseExchange sparse_exchange_;
   std::optional<ExchangeThread> thread_;
   bool step_begun_ = false;
 };

@@ -28,7 +28,8 @@ GradientBuckets::GradientBuckets(const std::vector<TrainedVariable>& trained, si
   for (const TrainedVariable& entry : trained) {
     if (entry.sparse) {
       place_[entry.variable] = sparse_.size();
-      sparse_.push_back({entry.variable, entry.row_size, {}, {}});
+      const auto table_rows = static_cast<int64_t>(entry.num_floats) / entry.row_size;
+      sparse_.push_back({entry.variable, entry.row_size, table_rows, {}, {}});
       continue;
     }
     if (buckets_.empty() || buckets_.back().values.size_bytes() >= bucket_bytes) buckets_.push_back({{next, 0}, 0, 0});

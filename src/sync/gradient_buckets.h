@@ -14,6 +14,8 @@ namespace thalweg::sync {
 struct SparseRows {
   size_t variable = 0;
   int64_t row_size = 1;
+  /// That the table has.
+  int64_t table_rows = 0;
   std::vector<int64_t> indices;
   std::vector<float> rows;
 };
@@ -43,6 +45,7 @@ class GradientBuckets {
   /// What part `index` of every bucket consists of, each being cut into `parts` (comm::part_of).
   std::vector<Piece> pieces(int parts, int index) const;
   std::vector<SparseRows>& sparse() { return sparse_; }
+  const std::vector<SparseRows>& sparse() const { return sparse_; }
   /// Of all gradients, where they lie.
   std::vector<GradientView> views() const;
   std::vector<GradientView> sparse_views() const;

@@ -1,27 +1,13 @@
 // Copyright The Thalweg Authors. SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include "sync/codec.h"
 #include "sync/gradient_buckets.h"
 #include "thalweg/comm.h"
-#include "thalweg/sync.h"
 
 namespace thalweg::sync {
 
-/// A shorter form in which gradients travel and are added up.
-class Codec {
- public:
-  virtual ~Codec() = default;
-  /// Null for Compression::kNone.
-  static std::unique_ptr<Codec> make(Compression compression);
-
-  /// What sums are made in, one element for each of the gradients.
-  virtual DType dtype() const = 0;
-  virtual void encode(std::span<const float> values, void* encoded) const = 0;
-  virtual void decode(const void* encoded, std::span<float> values) const = 0;
-};
-
-/// Adds up buckets of gradients over all workers. With a codec, what encoding loses of a gradient is kept and added to
-/// that of the next step, so that nothing is lost in the long run (error feedback).
+/// Adds up buckets of gradients over all workers, in the codec's form, if there is one, with error feedback.
 class GradientExchange {
  public:
   explicit GradientExchange(Compression compression) : codec_(Codec::make(compression)) {}

@@ -6,7 +6,6 @@
 #include <utility>
 
 #include "base/deadline.h"
-#include "sync/sparse_exchange.h"
 #include "train/gradient_sums.h"
 
 namespace thalweg::sync {
@@ -32,6 +31,7 @@ void Outbox::add(GradientBuckets& gradients, double step_weight, double learning
     const SparseRows& rows = gradients.sparse()[i];
     sparse[i].variable = rows.variable;
     sparse[i].row_size = rows.row_size;
+    sparse[i].table_rows = rows.table_rows;
     sparse[i].indices.insert(sparse[i].indices.end(), rows.indices.begin(), rows.indices.end());
     sparse[i].rows.insert(sparse[i].rows.end(), rows.rows.begin(), rows.rows.end());
   }
@@ -59,10 +59,12 @@ ParameterServer::ParameterServer(comm::Group& group, Trainee& trainee, const Opt
       place_{group.size(), group.rank(), 0},
       served_(map_.pieces(place_.parts, place_.own)),
       gradient_exchange_(options.compression),
+      sparse_exchange_(options.compression),
       outbox_(std::move(unsent)),
       contained_(static_cast<size_t>(group.size())) {
   for (const std::span<float> values : map_.all()) flat_ = values;
   gradient_exchange_.use(map_);
+  sparse_exchange_.use(map_);
   weights_.reserve(flat_.size());
   for (const Piece& piece : map_.pieces(1, 0)) {
     const std::span<float> values = weights_of(trainee, piece);
@@ -246,9 +248,10 @@ comm::Status ParameterServer::exchange(const Header& sum) {
   comm::Status status = gradient_exchange_.reduce_scatter(communicator_, flat_);
   gathered_ = {};
   for (size_t i = 0; i < map_.sparse().size() && status.ok(); ++i) {
-    const SparseRows empty{map_.sparse()[i].variable, map_.sparse()[i].row_size, {}, {}};
-    gathered_.rows.push_back(i < outgoing_.sparse.size() ? outgoing_.sparse[i] : empty);
-    status = gather_rows(communicator_, gathered_.rows.back());
+    // Those of the map have no rows.
+    gathered_.rows.push_back(i < outgoing_.sparse.size() ? outgoing_.sparse[i] : map_.sparse()[i]);
+    sparse_exchange_.begin(gathered_.rows.back());
+    status = sparse_exchange_.gather(communicator_, gathered_.rows.back());
   }
   if (!status) return status;
   if (sum.weight > 0) {

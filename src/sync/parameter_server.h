@@ -8,6 +8,7 @@
 
 #include "sync/gradient_exchange.h"
 #include "sync/shard.h"
+#include "sync/sparse_exchange.h"
 #include "thalweg/comm.h"
 
 namespace thalweg::sync {
@@ -111,6 +112,7 @@ class ParameterServer {
 
   // Of the thread that serves.
   GradientExchange gradient_exchange_;
+  SparseExchange sparse_exchange_;
   std::vector<float> weights_;
   Outbox outgoing_;
   /// That this worker had made when it filled the outgoing box.

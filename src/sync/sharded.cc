@@ -21,7 +21,8 @@ class Sharded : public GroupScheme {
       : GroupScheme(std::move(group), options),
         bucket_bytes_(options.bucket_bytes),
         copies_(options.copies),
-        exchange_(options.compression) {
+        exchange_(options.compression),
+        sparse_exchange_(options.compression) {
     TW_REQUIRE(options.copies >= 0, "sharded keeps ", options.copies, " copies of the optimiser's state: at least 0");
   }
 
@@ -38,7 +39,8 @@ class Sharded : public GroupScheme {
     step_begun_ = false;
     post(buckets_->take_complete(true));
     for (SparseRows& rows : buckets_->sparse()) {
-      thread_->post([this, &rows] { return gather_rows(communicator(), rows); });
+      sparse_exchange_.begin(rows);
+      thread_->post([this, &rows] { return sparse_exchange_.gather(communicator(), rows); });
     }
     thread_->post([&] { return exchange_totals(totals); });
     require(thread_->wait());
@@ -65,6 +67,7 @@ class Sharded : public GroupScheme {
     const int size = group().size();
     buckets_.emplace(trainee.trained(), bucket_bytes_);
     exchange_.use(*buckets_);
+    sparse_exchange_.use(*buckets_);
     shard_.emplace(trainee, *buckets_, Shard::Place{size, group().rank(), copies()});
     own_pieces_ = buckets_->pieces(size, group().rank());
     thread_.emplace();
@@ -189,6 +192,7 @@ class Sharded : public GroupScheme {
   std::optional<Shard> shard_;
   std::vector<Piece> own_pieces_;
   GradientExchange exchange_;
+  SparseExchange sparse_exchange_;
   std::optional<ExchangeThread> thread_;
   bool step_begun_ = false;
   std::optional<double> norm_squared_;

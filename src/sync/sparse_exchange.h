@@ -1,13 +1,44 @@
 // Copyright The Thalweg Authors. SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <map>
+#include <unordered_map>
+
+#include "optim/coalesce.h"
+#include "sync/codec.h"
 #include "sync/gradient_buckets.h"
 #include "thalweg/comm.h"
 
 namespace thalweg::sync {
 
-/// Every worker ends with the rows of all, in order of rank. Rows that several have stand there several times: the
-/// update adds them up in that order.
-comm::Status gather_rows(comm::Communicator& communicator, SparseRows& rows);
+/// Brings together the rows of sparse gradients: only rows that somebody has travel, each once from every worker, and
+/// in the codec's form, if there is one, with error feedback for each row.
+class SparseExchange {
+ public:
+  explicit SparseExchange(Compression compression) : codec_(Codec::make(compression)) {}
+
+  /// The tables that follow are those of these buckets. What was kept of their rows stays.
+  void use(const GradientBuckets& buckets);
+  /// Before `gather`, which may be on another thread: adds up rows that stand there several times, and encodes them.
+  void begin(SparseRows& rows);
+  /// Every worker ends with the rows of all, in order of rank. Rows that several have stand there several times: the
+  /// update adds them up in that order.
+  comm::Status gather(comm::Communicator& communicator, SparseRows& rows);
+
+ private:
+  /// Of one table.
+  struct Table {
+    optim::RowCoalescer coalescer;
+    /// What encoding has lost, of every row that ever had a gradient.
+    std::unordered_map<int64_t, std::vector<float>> kept;
+    std::vector<uint8_t> encoded;
+  };
+  void encode(const SparseRows& rows, Table& table) const;
+  comm::Status gather_encoded(comm::Communicator& communicator, SparseRows& rows, const std::vector<int64_t>& counts);
+
+  std::unique_ptr<Codec> codec_;
+  /// By variable.
+  std::map<size_t, Table> tables_;
+};
 
 }  // namespace thalweg::sync

@@ -5,6 +5,7 @@
 
 #include "comm/local_group.h"
 #include "sync/gradient_exchange.h"
+#include "sync/sparse_exchange.h"
 #include "sync/workers.h"
 
 namespace thalweg::testing {
@@ -62,6 +63,79 @@ TEST_P(Compressed, WhatRoundingLosesIsAddedToTheNextSteps) {
     }
     EXPECT_NEAR(sum, 2 * kSteps * 1.00001, 0.02);
   });
+}
+
+/// Gradients of some rows of a table of 100 rows.
+std::vector<TrainedVariable> one_table(int64_t row_size) {
+  return {{0, static_cast<size_t>(100 * row_size), true, row_size}};
+}
+
+TEST_P(Compressed, WhatIsLostOfARowIsAddedWhenItComesAgain) {
+  constexpr int kSteps = 400;
+  LocalGroup group(LocalGroup::one_host(2));
+  group.run([&](comm::Communicator& communicator) {
+    sync::GradientBuckets buckets(one_table(3), 1);
+    sync::SparseExchange exchange(GetParam());
+    exchange.use(buckets);
+    sync::SparseRows& rows = buckets.sparse()[0];
+    double sum = 0;
+    for (int step = 0; step < kSteps; ++step) {
+      // Row 7 comes at every other step, and from one of the workers only.
+      rows.indices = {communicator.rank() == 0 && step % 2 == 0 ? 7 : 50 + step % 3};
+      rows.rows = {1.00001F, 1.00001F, 1.00001F};
+      exchange.begin(rows);
+      exchange.gather(communicator, rows).or_throw();
+      for (size_t i = 0; i < rows.indices.size(); ++i) {
+        if (rows.indices[i] == 7) sum += rows.rows[3 * i + 2];
+      }
+    }
+    EXPECT_NEAR(sum, kSteps / 2 * 1.00001, 0.01);
+  });
+}
+
+TEST(SparseExchange, SendsARowOnceFromEachWorker) {
+  LocalGroup group(LocalGroup::one_host(3));
+  group.run([&](comm::Communicator& communicator) {
+    sync::GradientBuckets buckets(one_table(2), 1);
+    sync::SparseExchange exchange(Compression::kNone);
+    exchange.use(buckets);
+    sync::SparseRows& rows = buckets.sparse()[0];
+    if (communicator.rank() == 0) rows.indices = {9, 4, 9, 9};
+    if (communicator.rank() == 2) rows.indices = {4};
+    for (size_t i = 0; i < 2 * rows.indices.size(); ++i) rows.rows.push_back(static_cast<float>(i));
+    exchange.begin(rows);
+    exchange.gather(communicator, rows).or_throw();
+    EXPECT_EQ(rows.indices, (std::vector<int64_t>{4, 9, 4}));
+    EXPECT_EQ(rows.rows, (std::vector<float>{2, 3, 0 + 4 + 6, 1 + 5 + 7, 0, 1}));
+  });
+}
+
+TEST_P(Compressed, TablesComeCloseToThoseWithWholeGradients) {
+  Tensor words = Tensor(DType::kI64, {96, 3});
+  for (int64_t i = 0; i < words.num_elements(); ++i) words.data<int64_t>()[i] = i * i % 29;
+  const data::TensorDataset data({words}, {random_tensor(DType::kF32, {96, 2}, 8)});
+  const auto train = [&](const char* name, Compression compression) {
+    const comm::Rendezvous rendezvous(quiet_rendezvous(2, 2));
+    std::vector<std::future<std::vector<NamedTensor>>> pending;
+    for (int i = 0; i < 2; ++i) {
+      pending.push_back(std::async(std::launch::async, [&] {
+        Model model(table_and_layer());
+        TrainOptions options = group_train_options();
+        options.batch_size = 16;
+        options.scheme = sync::make_scheme({.name = name, .compression = compression},
+                                           comm::Group::join(member_of(rendezvous.address())));
+        Trainer(model, squared_error(), optim::sgd(), options).fit(data);
+        return weights_of(model);
+      }));
+    }
+    pending[1].wait();
+    return pending[0].get();
+  };
+  for (const char* name : {"allreduce", "sharded", "ssp"}) {
+    const double off = difference(train(name, GetParam()), train(name, Compression::kNone));
+    EXPECT_GT(off, 0) << name;
+    EXPECT_LT(off, 2e-3) << name;
+  }
 }
 
 TEST_P(Compressed, WhatIsNotFiniteDoesNotStay) {

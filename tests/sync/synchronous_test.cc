@@ -11,16 +11,6 @@ namespace {
 
 using ::testing::HasSubstr;
 
-std::unique_ptr<Graph> table_and_layer() {
-  auto graph = std::make_unique<Graph>("table_and_layer");
-  Value* words = graph->input("words", {DType::kI64, {kFree, 3}});
-  Value* table = graph->parameter("table", random_tensor(DType::kF32, {29, 5}, 1, -0.5, 0.5));
-  Value* mean = ops::reduce_mean(ops::embedding(table, words), {1});
-  Value* weight = graph->parameter("weight", random_tensor(DType::kF32, {2, 5}, 2, -0.5, 0.5));
-  graph->mark_output(ops::linear(mean, weight, graph->parameter("bias", Tensor::zeros(DType::kF32, {2}))));
-  return graph;
-}
-
 /// What one worker without a group comes to.
 std::vector<NamedTensor> train_alone(const TrainOptions& options, const data::Dataset& data) {
   Model model(two_layers());
