@@ -1,7 +1,6 @@
 // Copyright The Thalweg Authors. SPDX-License-Identifier: Apache-2.0
 #include "comm/group_communicator.h"
 
-#include <algorithm>
 #include <cstring>
 #include <numeric>
 
@@ -9,13 +8,13 @@ namespace thalweg::comm {
 
 GroupCommunicator::GroupCommunicator(std::shared_ptr<Transport> transport, std::unique_ptr<HostGroup> host, Hosts hosts,
                                      std::chrono::duration<double> timeout)
-    : transport_(std::move(transport)), host_(std::move(host)), hosts_(std::move(hosts)), timeout_(timeout) {
-  all_ranks_.resize(static_cast<size_t>(transport_->size()));
+    : transport_(std::move(transport)),
+      host_(std::move(host)),
+      hosts_(std::move(hosts)),
+      hierarchy_(*transport_, host_.get(), hosts_),
+      all_ranks_(static_cast<size_t>(transport_->size())),
+      timeout_(timeout) {
   std::iota(all_ranks_.begin(), all_ranks_.end(), 0);
-  for (size_t i = 0; i < hosts_.size(); ++i) {
-    leaders_.push_back(hosts_[i].front());
-    if (std::find(hosts_[i].begin(), hosts_[i].end(), rank()) != hosts_[i].end()) own_host_ = static_cast<int>(i);
-  }
 }
 
 Team GroupCommunicator::everyone(const Deadline& deadline) {
@@ -38,22 +37,8 @@ Status GroupCommunicator::all_reduce(void* data, size_t count, DType dtype, Redu
   const Deadline by = deadline();
   const Elements all{static_cast<std::byte*>(data), count, dtype, op};
   if (one_host()) return keep(host_->all_reduce(data, count, dtype, op, by));
-  if (hosts_.size() < all_ranks_.size()) return keep(hierarchical_all_reduce(all, by));
+  if (some_share_hosts()) return keep(hierarchy_.all_reduce(all, next_tag(), by));
   return keep(all_reduce_by(pick_algorithm(count * size_of(dtype), size()), everyone(by), all));
-}
-
-Status GroupCommunicator::hierarchical_all_reduce(const Elements& all, const Deadline& by) {
-  const Tag tag = next_tag();
-  if (host_ != nullptr) {
-    if (Status status = host_->all_reduce(all.data, all.count, all.dtype, all.op, by); !status) return status;
-  }
-  const size_t bytes = all.count * all.element_bytes();
-  if (leaders_[static_cast<size_t>(own_host_)] == rank()) {
-    const Team team{*transport_, leaders_, own_host_, tag, by};
-    Status status = all_reduce_by(pick_algorithm(bytes, team.size()), team, all);
-    if (!status) return status;
-  }
-  return host_ != nullptr ? host_->broadcast(all.data, bytes, 0, by) : Status();
 }
 
 Status GroupCommunicator::reduce_scatter(void* data, size_t count, DType dtype, ReduceOp op) {
@@ -61,7 +46,9 @@ Status GroupCommunicator::reduce_scatter(void* data, size_t count, DType dtype, 
   if (size() == 1 || count == 0) return {};
   const Deadline by = deadline();
   if (one_host()) return keep(host_->reduce_scatter(data, count, dtype, op, by));
-  return keep(ring_reduce_scatter(everyone(by), {static_cast<std::byte*>(data), count, dtype, op}));
+  const Elements all{static_cast<std::byte*>(data), count, dtype, op};
+  if (some_share_hosts()) return keep(hierarchy_.reduce_scatter(all, next_tag(), by));
+  return keep(ring_reduce_scatter(everyone(by), all));
 }
 
 Status GroupCommunicator::all_gather(void* data, size_t count, DType dtype) {
@@ -69,7 +56,9 @@ Status GroupCommunicator::all_gather(void* data, size_t count, DType dtype) {
   if (size() == 1 || count == 0) return {};
   const Deadline by = deadline();
   if (one_host()) return keep(host_->all_gather(data, count, size_of(dtype), by));
-  return keep(ring_all_gather(everyone(by), {static_cast<std::byte*>(data), count, dtype, ReduceOp::kSum}));
+  const Elements all{static_cast<std::byte*>(data), count, dtype, ReduceOp::kSum};
+  if (some_share_hosts()) return keep(hierarchy_.all_gather(all, next_tag(), by));
+  return keep(ring_all_gather(everyone(by), all));
 }
 
 Status GroupCommunicator::broadcast(void* data, size_t bytes, int root) {
@@ -78,7 +67,9 @@ Status GroupCommunicator::broadcast(void* data, size_t bytes, int root) {
   if (size() == 1 || bytes == 0) return {};
   const Deadline by = deadline();
   if (one_host()) return keep(host_->broadcast(data, bytes, root, by));
-  return keep(tree_broadcast(everyone(by), static_cast<std::byte*>(data), bytes, root));
+  auto* memory = static_cast<std::byte*>(data);
+  if (some_share_hosts()) return keep(hierarchy_.broadcast(memory, bytes, root, next_tag(), by));
+  return keep(tree_broadcast(everyone(by), memory, bytes, root));
 }
 
 Status GroupCommunicator::reduce(void* data, size_t count, DType dtype, ReduceOp op, int root) {
@@ -87,7 +78,9 @@ Status GroupCommunicator::reduce(void* data, size_t count, DType dtype, ReduceOp
   if (size() == 1 || count == 0) return {};
   const Deadline by = deadline();
   if (one_host()) return keep(host_->all_reduce(data, count, dtype, op, by));
-  return keep(tree_reduce(everyone(by), {static_cast<std::byte*>(data), count, dtype, op}, root));
+  const Elements all{static_cast<std::byte*>(data), count, dtype, op};
+  if (some_share_hosts()) return keep(hierarchy_.reduce(all, root, next_tag(), by));
+  return keep(tree_reduce(everyone(by), all, root));
 }
 
 Status GroupCommunicator::gather(const void* mine, size_t bytes, void* all, int root) {

@@ -4,17 +4,12 @@
 #include <memory>
 #include <vector>
 
-#include "comm/algorithms.h"
-#include "comm/host_group.h"
-#include "comm/transport.h"
+#include "comm/hierarchy.h"
 
 namespace thalweg::comm {
 
-/// Which ranks share a host: lists of ranks in ascending order, ordered by their first.
-using Hosts = std::vector<std::vector<int>>;
-
 /// Collectives over a transport, and through shared memory where members share a host: on one host everything that has
-/// the form of a collective goes through it; with several hosts, reductions are first made inside each of them.
+/// the form of a collective goes through it; with several hosts, it is made inside each of them first.
 class GroupCommunicator : public Communicator {
  public:
   /// `host` is null if this member shares its host with no other. `hosts` lists every rank once.
@@ -41,8 +36,7 @@ class GroupCommunicator : public Communicator {
 
  private:
   bool one_host() const { return hosts_.size() == 1 && host_ != nullptr; }
-  /// Sums inside each host, among the first members of all hosts, and from them to the rest of each host.
-  Status hierarchical_all_reduce(const Elements& all, const Deadline& deadline);
+  bool some_share_hosts() const { return hosts_.size() < all_ranks_.size(); }
   /// Every rank, by messages.
   Team everyone(const Deadline& deadline);
   Tag next_tag() { return {TagSpace::kCollective, ++sequence_}; }
@@ -54,10 +48,8 @@ class GroupCommunicator : public Communicator {
   std::shared_ptr<Transport> transport_;
   std::unique_ptr<HostGroup> host_;
   Hosts hosts_;
+  Hierarchy hierarchy_;
   std::vector<int> all_ranks_;
-  /// The first rank of every host.
-  std::vector<int> leaders_;
-  int own_host_ = 0;
   std::chrono::duration<double> timeout_;
   uint32_t sequence_ = 0;
   Status failed_;

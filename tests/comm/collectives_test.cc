@@ -28,7 +28,8 @@ std::vector<Layout> layouts() {
   return {{"memory2", LocalGroup::one_host(2)},   {"memory3", LocalGroup::one_host(3)},
           {"memory5", LocalGroup::one_host(5)},   {"sockets2", LocalGroup::own_hosts(2), 3},
           {"sockets3", LocalGroup::own_hosts(3)}, {"sockets4", LocalGroup::own_hosts(4), 2},
-          {"sockets7", LocalGroup::own_hosts(7)}, {"hosts3_2_1", {{0, 2, 4}, {1, 3}, {5}}}};
+          {"sockets7", LocalGroup::own_hosts(7)}, {"hosts3_2_1", {{0, 2, 4}, {1, 3}, {5}}},
+          {"hosts2_2", {{0, 1}, {2, 3}}}};
 }
 
 class Collectives : public ::testing::TestWithParam<Layout> {
@@ -201,6 +202,27 @@ TEST_P(Collectives, MessagesAreMatchedByTag) {
     EXPECT_TRUE(member.exchange(next, mine.data(), bytes, previous, theirs.data(), bytes, 5).ok());
     ASSERT_EQ(theirs, values_of(previous, kCount));
   });
+}
+
+TEST(Hierarchy, SendsBetweenHostsOnlyWhatTwoMembersWould) {
+  constexpr size_t kCount = 300000;
+  LocalGroup group({{0, 2, 4}, {1, 3, 5}});
+  const auto bytes_of = [&](const std::function<comm::Status(Communicator&, std::vector<float>&)>& operation) {
+    const size_t before = group.sent_between_hosts();
+    group.run([&](Communicator& member) {
+      std::vector<float> values(kCount);
+      EXPECT_TRUE(operation(member, values).ok());
+    });
+    return static_cast<double>(group.sent_between_hosts() - before) / (kCount * sizeof(float));
+  };
+  using Values = std::vector<float>;
+  const auto f32 = DType::kF32;
+  EXPECT_NEAR(bytes_of([&](auto& m, Values& v) { return m.all_reduce(v.data(), kCount, f32); }), 2, 0.01);
+  EXPECT_NEAR(bytes_of([&](auto& m, Values& v) { return m.reduce_scatter(v.data(), kCount, f32); }), 1, 0.01);
+  EXPECT_NEAR(bytes_of([&](auto& m, Values& v) { return m.all_gather(v.data(), kCount, f32); }), 1, 0.01);
+  EXPECT_NEAR(bytes_of([&](auto& m, Values& v) { return m.reduce(v.data(), kCount, f32, ReduceOp::kSum, 3); }), 1,
+              0.01);
+  EXPECT_NEAR(bytes_of([&](auto& m, Values& v) { return m.broadcast(v.data(), kCount * 4, 4); }), 1, 0.01);
 }
 
 TEST(Parts, CoverEverythingOnce) {

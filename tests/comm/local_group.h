@@ -3,6 +3,7 @@
 
 #include <sys/socket.h>
 
+#include <atomic>
 #include <functional>
 #include <map>
 #include <numeric>
@@ -14,6 +15,20 @@
 #include "comm/socket_link.h"
 
 namespace thalweg::testing {
+
+/// A socket that counts what is sent through it.
+class CountingLink : public comm::SocketLink {
+ public:
+  CountingLink(comm::FileDescriptor socket, std::atomic<size_t>& sent) : SocketLink(std::move(socket)), sent_(sent) {}
+  comm::IoResult write_some(std::span<const iovec> pieces) override {
+    comm::IoResult result = SocketLink::write_some(pieces);
+    sent_ += result.bytes;
+    return result;
+  }
+
+ private:
+  std::atomic<size_t>& sent_;
+};
 
 /// Members of a group as threads of this process. Those on one (pretended) host share memory, the others are connected
 /// by sockets, `streams` for each pair.
@@ -57,6 +72,8 @@ class LocalGroup {
   }
 
   comm::Communicator& member(int rank) { return *members_[static_cast<size_t>(rank)]; }
+  /// What has been sent from one host to another, in bytes.
+  size_t sent_between_hosts() const { return sent_; }
   /// Ends a member's connections, as if its process had ended.
   void remove(int rank) { members_[static_cast<size_t>(rank)].reset(); }
 
@@ -86,15 +103,16 @@ class LocalGroup {
       }
     }
   }
-  static void connect_sockets(comm::PeerLinks& a, comm::PeerLinks& b, int streams) {
+  void connect_sockets(comm::PeerLinks& a, comm::PeerLinks& b, int streams) {
     for (int i = 0; i < streams; ++i) {
       int pair[2];
       TW_REQUIRE(::socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, pair) == 0, "no socketpair");
-      a.streams.push_back(std::make_unique<comm::SocketLink>(comm::FileDescriptor(pair[0])));
-      b.streams.push_back(std::make_unique<comm::SocketLink>(comm::FileDescriptor(pair[1])));
+      a.streams.push_back(std::make_unique<CountingLink>(comm::FileDescriptor(pair[0]), sent_));
+      b.streams.push_back(std::make_unique<CountingLink>(comm::FileDescriptor(pair[1]), sent_));
     }
   }
 
+  std::atomic<size_t> sent_{0};
   std::vector<std::unique_ptr<comm::Communicator>> members_;
 };
 
