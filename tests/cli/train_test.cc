@@ -57,6 +57,15 @@ TEST_F(TrainOnDigits, AGroupOfWorkersLearnsTheSame) {
   EXPECT_THAT(run.out, HasSubstr("validation_accuracy 0.9"));
 }
 
+TEST_F(TrainOnDigits, AnErrorOfAllWorkersEndsTheGroupForGood) {
+  std::vector<std::string> arguments = {"launch", "-n", "2", "--", TW_PROGRAM};
+  const std::vector<std::string> job = small_job({"--set", "train.learning_rate=1e30"});
+  arguments.insert(arguments.end(), job.begin(), job.end());
+  const ProcessResult run = run_program(arguments);
+  EXPECT_EQ(run.exit_code, 1);
+  EXPECT_THAT(run.out + run.error, HasSubstr("the loss is"));
+}
+
 #ifdef TW_MPIRUN
 TEST_F(TrainOnDigits, ProcessesOfMpirunLearnTheSame) {
   for (const char* transport : {"auto", "mpi"}) {
