@@ -21,12 +21,15 @@ Status ring_all_reduce(const Team& team, const Elements& all);
 // halving.cc: recursive halving and doubling; as little data, in 2 log2(n) steps, plus two where n is no power of two.
 Status halving_all_reduce(const Team& team, const Elements& all);
 
+// pair.cc: two members; each adds up one half, segment by segment, and sends a segment back while the next one comes.
+Status pair_all_reduce(const Team& team, const Elements& all);
+
 // tree.cc: a binomial tree; few steps for each member, all data in each of them.
 Status tree_reduce(const Team& team, const Elements& all, int root);
 Status tree_broadcast(const Team& team, std::byte* data, size_t bytes, int root);
 Status tree_all_reduce(const Team& team, const Elements& all);
 
-enum class Algorithm { kTree, kHalving, kRing };
+enum class Algorithm { kPair, kTree, kHalving, kRing };
 /// What takes least time for so many bytes among so many members.
 Algorithm pick_algorithm(size_t bytes, int members);
 Status all_reduce_by(Algorithm algorithm, const Team& team, const Elements& all);

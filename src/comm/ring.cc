@@ -20,12 +20,8 @@ Status exchange_and_reduce(const Team& team, int to, const Elements& all, Part o
   std::vector<std::byte> incoming(std::min(segment, into.size()) * all.element_bytes());
   const size_t rounds = (std::max(outgoing.size(), into.size()) + segment - 1) / segment;
   for (size_t k = 0; k < rounds; ++k) {
-    const auto cut = [&](Part part) {
-      const size_t begin = std::min(part.end, part.begin + k * segment);
-      return Part{begin, std::min(part.end, begin + segment)};
-    };
-    const Part out = cut(outgoing);
-    const Part in = cut(into);
+    const Part out = segment_of(outgoing, segment, k);
+    const Part in = segment_of(into, segment, k);
     std::vector<Transfer> transfers;
     if (out.size() > 0) transfers.push_back(team.send_to(to, all.at(out.begin), out.size() * all.element_bytes()));
     if (in.size() > 0) transfers.push_back(team.receive_from(from, incoming.data(), in.size() * all.element_bytes()));

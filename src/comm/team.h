@@ -1,6 +1,7 @@
 // Copyright The Thalweg Authors. SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <algorithm>
 #include <vector>
 
 #include "comm/transport.h"
@@ -25,6 +26,12 @@ struct Team {
     return Transfer::receive(rank_of(member), tag, data, bytes);
   }
 };
+
+/// Number `index` of the segments that `part` is cut into; empty beyond its end.
+inline Part segment_of(Part part, size_t segment, size_t index) {
+  const size_t begin = std::min(part.end, part.begin + index * segment);
+  return {begin, std::min(part.end, begin + segment)};
+}
 
 /// Elements to be reduced.
 struct Elements {
