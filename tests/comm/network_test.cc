@@ -129,8 +129,7 @@ TEST(NetworkEnd, DISABLED_Exchange) {
   std::vector<BF16> halves(kCount);
   const double whole = best_rate(communicator, 0.92 * kWireBytesPerSecond,
                                  [&] { communicator.all_reduce(values.data(), kCount, DType::kF32).or_throw(); });
-  const double half =
-      best_rate(communicator, 1.84 * kWireBytesPerSecond, [&] { all_reduce_halves(communicator, values, halves); });
+  const double half = best_rate(communicator, 2 * whole, [&] { all_reduce_halves(communicator, values, halves); });
   std::ofstream(variable("THALWEG_TEST_RESULT") + std::to_string(group->rank())) << whole << " " << half;
   group->finish();
 }
@@ -156,10 +155,14 @@ TEST(Network, AnAllReduceFillsTheWireAndHalfWidthNumbersDoubleIt) {
   double whole = 0, half = 0;
   std::ifstream(result + "0") >> whole >> half;
   RecordProperty("share_of_wire", std::to_string(whole / kWireBytesPerSecond));
-  std::printf("all-reduce over 1 Gbit/s: %.1f%% of the wire, %.1f%% with bf16\n", 100 * whole / kWireBytesPerSecond,
-              100 * half / kWireBytesPerSecond);
+  RecordProperty("times_with_bf16", std::to_string(half / whole));
+  std::printf("all-reduce over 1 Gbit/s: %.1f%% of the wire, with bf16 %.1f%%, %.3f times as much\n",
+              100 * whole / kWireBytesPerSecond, 100 * half / kWireBytesPerSecond, half / whole);
   EXPECT_GE(whole, 0.9 * kWireBytesPerSecond);
-  EXPECT_GE(half, 1.8 * kWireBytesPerSecond);
+  EXPECT_GE(half, 2 * 0.9 * kWireBytesPerSecond);
+  // Both may come to where the wire is full, 96% of it being payload: then it is twice but for what a measurement is
+  // off.
+  EXPECT_GE(half, 1.95 * whole);
 }
 
 }  // namespace
