@@ -7,6 +7,7 @@
 #include "thalweg/data/dataset.h"
 #include "thalweg/data/describe.h"
 #include "thalweg/data/features.h"
+#include "thalweg/data/files.h"
 #include "thalweg/data/idx.h"
 #include "thalweg/data/image.h"
 #include "thalweg/data/image_folder.h"

@@ -23,6 +23,14 @@ Tensor join_columns(const std::vector<NamedColumn>& columns, DType dtype = DType
 /// where the first NaN is, and says how many there are.
 void require_no_nan(const Tensor& values, const std::string& what, const std::vector<std::string>& columns = {});
 
+/// "input 'x' holds NaN in column 3, row 17": the first NaN in a batch for a model of this graph, "" if there is none.
+/// Rows are counted from `first_row`.
+std::string nan_in(const data::Batch& batch, const Graph& graph, int64_t first_row = 0);
+
+/// Throws InputError with the place of the first NaN if the samples lie in memory (Dataset::is_in_memory); of others
+/// nothing is known before they are read.
+void require_no_nan(const data::Dataset& data, const Graph& graph);
+
 /// The array as the model's input takes it: numbers of another type are converted, unless that would cut off fractions.
 /// Throws InputError that names the input if type or shape do not fit, or if something is NaN.
 Tensor fit_input(const Tensor& given, const Value& input, const std::vector<std::string>& columns = {});

@@ -87,6 +87,8 @@ class InferenceModel {
   const std::vector<ValueDescription>& inputs() const;
   const std::vector<ValueDescription>& outputs() const;
   const ModelSummary& summary() const;
+  /// As they were given.
+  const InferenceOptions& options() const;
   /// The metadata properties of the file.
   const std::map<std::string, std::string>& metadata() const;
 

@@ -92,6 +92,8 @@ class Callback {
   virtual void on_start(const TrainState& /*state*/) {}
   /// After every change of the weights.
   virtual void on_step(const TrainState& /*state*/) {}
+  /// After every batch of a validation.
+  virtual void on_validation_batch(const TrainState& /*state*/) {}
   virtual void on_validation(const TrainState& /*state*/) {}
   virtual void on_epoch(const TrainState& /*state*/) {}
   virtual void on_checkpoint(const TrainState& /*state*/, const std::string& /*path*/) {}
@@ -119,8 +121,9 @@ struct CheckpointOptions {
 };
 
 enum class NonFinite {
-  kError,  ///< a loss that is NaN or infinite ends the run; the weights are those before that batch
-  kSkip    ///< the batch is left out, with a message
+  kError,  ///< a loss that is NaN or infinite, or NaN in the data, ends the run; the weights are those before that
+           ///< batch
+  kSkip    ///< a batch whose loss is NaN or infinite is left out, with a message; NaN in the data may be
 };
 
 enum class ShowProgress {
@@ -135,6 +138,9 @@ struct TrainOptions {
   std::optional<optim::Trigger> end = std::nullopt;
   int64_t batch_size = 32;
   bool shuffle = true;
+  /// Samples that an epoch's order mixes with each other, 0: all (data::SamplerOptions). Rows of large files that are
+  /// read in parts want some parts' worth.
+  int64_t shuffle_window = 0;
   data::LastBatch last_batch = data::LastBatch::kKeep;
   /// The order of samples and what random ops draw.
   uint64_t seed = 0;
@@ -173,7 +179,9 @@ struct TrainOptions {
   std::vector<std::shared_ptr<Callback>> callbacks = {};
   /// Batches fetched ahead.
   int prefetch = 2;
-  /// What becomes of samples that cannot be read while training.
+  /// Threads that read samples; 0: as many as there are processors if samples are costly to read, otherwise 1.
+  int readers = 0;
+  /// What becomes of samples that cannot be read. Those that are left out are told at the end (Trainer::skipped).
   data::BadSample bad_samples = data::BadSample::kFail;
   /// How this worker and others train the model together (thalweg/sync.h); null: alone. All must have the same options
   /// and, unless each has rows of its own (SchemeOptions::rows), data. `batch_size` is that of all workers together:
@@ -213,7 +221,7 @@ class Trainer {
   double score(const data::Dataset& data);
 
   /// Ends `fit` after the step under way, with a checkpoint if they are on and the model in a usable state. Holds until
-  /// it is taken back. Safe in a signal handler.
+  /// it is taken back. An `evaluate` under way ends after its batch, with what it has seen. Safe in a signal handler.
   void request_stop(bool stop = true) { stop_.store(stop); }
   bool stop_requested() const { return stop_.load(); }
 
@@ -228,6 +236,10 @@ class Trainer {
 
   const TrainState& state() const;
   const std::vector<EpochRecord>& history() const;
+  /// Samples that could not be read and were left out (TrainOptions::bad_samples) by the last `fit`, validations
+  /// included, and by evaluations since. One that came up in several epochs counts as often. In a group, of this
+  /// worker.
+  const data::SkippedSamples& skipped() const;
   optim::Optimizer& optimizer();
   /// How a training step runs: kernels, layouts, memory, why better kernels declined, and with TrainOptions::profile
   /// the mean time of each node.

@@ -100,6 +100,7 @@ json tw_training::report() const {
   for (const thalweg::EpochRecord& record : trainer->history()) epochs.push_back(job::to_json(record));
   return {{"steps", trainer->state().progress.iteration},
           {"epochs", epochs},
+          {"skipped", job::to_json(trainer->skipped())},
           {"workers", group != nullptr ? group->size() : 1},
           {"rank", group != nullptr ? group->rank() : 0},
           {"speaks", group == nullptr || group->speaker() == group->rank()}};

@@ -114,6 +114,9 @@ class Data : public Command {
     options.add_option("--bad", most_bad_, "Show so many bad files")
         ->check(CLI::NonNegativeNumber)
         ->capture_default_str();
+    options.add_option("--max-pixels", decode_.max_pixels, "Images of more are bad: a small file can claim gigabytes")
+        ->check(CLI::PositiveNumber)
+        ->capture_default_str();
   }
 
   int run() override {
@@ -150,7 +153,7 @@ class Data : public Command {
     data::ImageSummary summary;
     {
       Progress progress(shows_progress(), "images");
-      summary = data::describe_images(path_, {}, [&](int64_t done, int64_t all) { update(progress, done, all); });
+      summary = data::describe_images(path_, decode_, [&](int64_t done, int64_t all) { update(progress, done, all); });
     }
     print(json_of(summary), [&](const Json& /*report*/) { return to_string(summary, static_cast<size_t>(most_bad_)); });
   }
@@ -158,8 +161,8 @@ class Data : public Command {
   void describe_image() {
     std::vector<uint8_t> bytes;
     data::read_file(path_, bytes);
-    const data::ImageInfo info = data::inspect_image(bytes, path_);
-    data::decode_image(bytes, path_);  // fails if the rest of the file is bad
+    const data::ImageInfo info = data::inspect_image(bytes, path_, decode_);
+    data::decode_image(bytes, path_, decode_);  // fails if the rest of the file is bad
     Json report = {{"kind", "image"}, {"format", data::name_of(info.format)}};
     report.update(json_of(info.size));
     print(report, [](const Json& one) {
@@ -170,6 +173,7 @@ class Data : public Command {
 
   std::string path_;
   int64_t most_bad_ = 20;
+  data::DecodeOptions decode_;
 };
 
 const RegisterCommand kData([] { return std::make_unique<Data>(); });

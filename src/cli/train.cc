@@ -65,7 +65,7 @@ class Train : public Command {
       trainer.fit(*job.train, job.validation.get());
     }
     const bool leads = group == nullptr || group->rank() == 0;
-    if (leads && !job.model_path.empty()) model.save(job.model_path);
+    if (leads && !job.model_path.empty()) model.save(job.model_path, data::to_properties(job.metadata));
     if (leads) report(trainer, job.model_path);
     return kDone;
   }
@@ -77,6 +77,7 @@ class Train : public Command {
     const Json result = {{"steps", trainer.state().progress.iteration},
                          {"stopped", trainer.stop_requested()},
                          {"model", model_path},
+                         {"skipped", job::to_json(trainer.skipped())},
                          {"epochs", epochs}};
     print(result, text_of);
   }
@@ -84,6 +85,8 @@ class Train : public Command {
   static std::string text_of(const Json& result) {
     std::string text = std::to_string(result["steps"].get<int64_t>()) + " steps";
     if (result["stopped"].get<bool>()) text += " (stopped)";
+    const auto skipped = result["skipped"]["count"].get<int64_t>();
+    if (skipped > 0) text += "  " + std::to_string(skipped) + " samples left out";
     if (!result["epochs"].empty()) {
       for (const auto& [name, value] : result["epochs"].back().items()) {
         if (name != "loss" && name.rfind("validation_", 0) != 0) continue;

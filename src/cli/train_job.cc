@@ -3,6 +3,7 @@
 
 #include <limits>
 
+#include "thalweg/data/remote_files.h"
 #include "thalweg/zoo.h"
 
 namespace thalweg::cli {
@@ -17,19 +18,29 @@ void read_mnist(job::Settings& file, TrainJob& job) {
   job.validation = std::make_shared<data::TensorDataset>(digits.test);
 }
 
+std::shared_ptr<data::ImageFolder> open_folder(job::Settings& file, const std::string& key,
+                                               const data::ImageFolderOptions& options) {
+  const std::string path = job::expand_home(file.text(key));
+  return job::about(file, key, [&] {
+    if (data::is_uri(path)) return std::make_shared<data::ImageFolder>(data::remote_files(path), options);
+    return std::make_shared<data::ImageFolder>(path, options);
+  });
+}
+
 void read_images(job::Settings& file, TrainJob& job) {
   const int64_t size = file.whole("data.image_size", 224, 1);
   data::ImageFolderOptions train;
+  train.decode.max_pixels = file.whole("data.max_pixels", train.decode.max_pixels, 1);
   train.pipeline = data::Pipeline({data::RandomResizedCrop{size, size}, data::HorizontalFlip{}});
   if (!file.flag("data.augment", true)) train.pipeline = data::Pipeline({data::Resize{size, size}});
-  const std::string path = job::expand_home(file.text("data.path"));
-  job.train = job::about(file, "data.path", [&] { return std::make_shared<data::ImageFolder>(path, train); });
-  if (!file.has("data.validation")) return;
+  const auto folder = open_folder(file, "data.path", train);
   data::ImageFolderOptions validation;
+  validation.decode = train.decode;
   validation.pipeline = data::Pipeline({data::Resize{size, size}});
-  const std::string other = job::expand_home(file.text("data.validation"));
-  job.validation =
-      job::about(file, "data.validation", [&] { return std::make_shared<data::ImageFolder>(other, validation); });
+  job.train = folder;
+  job.metadata = {.preprocessing = validation.pipeline, .class_names = folder->classes()};
+  if (!file.has("data.validation")) return;
+  job.validation = open_folder(file, "data.validation", validation);
 }
 
 void read_data(job::Settings& file, TrainJob& job) {

@@ -19,6 +19,8 @@ struct TrainJob {
   bool resume = true;
   /// Where the trained model goes; empty: nowhere.
   std::string model_path;
+  /// What its file says of the data.
+  data::ModelMetadata metadata = {};
 };
 
 /// Throws job::SettingsError naming the key that is wrong, also if the file has keys that mean nothing.

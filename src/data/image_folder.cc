@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <map>
 
 #include "data/file_bytes.h"
 #include "data/image/codec.h"
@@ -26,14 +27,39 @@ LabelledFiles list_classes(const std::string& directory) {
   return result;
 }
 
-LabelledFiles list_files(const std::string& directory, const ImageFolderOptions& options) {
+LabelledFiles list_local(const std::string& directory, ImageLabels labels) {
+  if (labels == ImageLabels::kFolders) return list_classes(directory);
   LabelledFiles result;
-  switch (options.labels) {
-    case ImageLabels::kFolders: result = list_classes(directory); break;
-    case ImageLabels::kManifest: result = read_manifest(options.manifest); break;
-    case ImageLabels::kNone: list_images(directory, "", result.paths); break;
+  list_images(directory, "", result.paths);
+  return result;
+}
+
+LabelledFiles list_remote(const Files& files, ImageLabels labels) {
+  LabelledFiles result;
+  std::map<std::string, std::vector<std::string>> by_folder;
+  for (std::string& path : files.list()) {
+    if (!has_image_extension(path)) continue;
+    const size_t slash = labels == ImageLabels::kFolders ? path.find('/') : 0;
+    if (slash != std::string::npos) by_folder[path.substr(0, slash)].push_back(std::move(path));
   }
-  TW_REQUIRE(result.paths.size() > 0, directory, ": holds no images");
+  for (const auto& [folder, paths] : by_folder) {
+    for (const std::string& path : paths) result.paths.add(path);
+    if (labels == ImageLabels::kNone) continue;
+    result.labels.resize(result.paths.size(), static_cast<int64_t>(result.classes.size()));
+    result.classes.push_back(folder);
+  }
+  return result;
+}
+
+LabelledFiles list_files(const std::string& directory, const Files* remote, const ImageFolderOptions& options) {
+  LabelledFiles result;
+  if (options.labels == ImageLabels::kManifest) {
+    result = read_manifest(options.manifest);
+  } else {
+    result = remote != nullptr ? list_remote(*remote, options.labels) : list_local(directory, options.labels);
+  }
+  TW_REQUIRE(result.paths.size() > 0, directory, ": holds no images",
+             options.labels == ImageLabels::kFolders ? " in folders, of which each would be a class" : "");
   return result;
 }
 
@@ -58,8 +84,11 @@ Tensor unpack_pixels(const std::vector<uint8_t>& bytes) {
 
 class ImageFolder::Impl {
  public:
-  Impl(const std::string& directory, const ImageFolderOptions& options)
-      : directory_(directory), options_(options), files_(list_files(directory, options)) {
+  Impl(const std::string& directory, FilesPtr remote, const ImageFolderOptions& options)
+      : directory_(directory),
+        remote_(std::move(remote)),
+        options_(options),
+        files_(list_files(directory, remote_.get(), options)) {
     type_ = options_.pipeline.output_type(channels_of(options_.decode.color));
     std::vector<int64_t> dims = type_.shape.dims();
     dims.insert(dims.begin(), kFree);
@@ -71,6 +100,7 @@ class ImageFolder::Impl {
 
   int64_t size() const { return static_cast<int64_t>(files_.paths.size()); }
   const TensorType& type() const { return type_; }
+  const Pipeline& pipeline() const { return options_.pipeline; }
   const LabelledFiles& files() const { return files_; }
   bool has_labels() const { return options_.labels != ImageLabels::kNone; }
   std::string path(int64_t index) const {
@@ -84,7 +114,14 @@ class ImageFolder::Impl {
   /// `bytes` must outlive the sample.
   ImageSample sample(int64_t index, const std::string& path, std::vector<uint8_t>& bytes) const;
 
+  void read_bytes(int64_t index, const std::string& path, std::vector<uint8_t>& bytes) const {
+    if (remote_ == nullptr) return read_file(path, bytes);
+    remote_->read(std::string(files_.paths[static_cast<size_t>(index)]), bytes, kMostFileBytes);
+  }
+
   const std::string directory_;
+  /// Null if the directory is one of this machine.
+  const FilesPtr remote_;
   const ImageFolderOptions options_;
   const LabelledFiles files_;
   TensorType type_;
@@ -95,7 +132,7 @@ ImageSample ImageFolder::Impl::sample(int64_t index, const std::string& path, st
   const bool keeps_pixels = cache_ != nullptr && options_.cache_what == ImageCache::kPixels;
   const bool kept = cache_ != nullptr && cache_->get(index, bytes);
   if (kept && keeps_pixels) return ImageSample(unpack_pixels(bytes));
-  if (!kept) read_file(path, bytes);
+  if (!kept) read_bytes(index, path, bytes);
   if (keeps_pixels) {
     Tensor pixels = decode_image(bytes, path, options_.decode);
     pack_pixels(pixels, bytes);
@@ -113,7 +150,12 @@ void ImageFolder::Impl::read_image(int64_t index, const Draw& draw, void* target
 }
 
 ImageFolder::ImageFolder(const std::string& directory, const ImageFolderOptions& options)
-    : impl_(std::make_unique<Impl>(directory, options)) {}
+    : impl_(std::make_unique<Impl>(directory, nullptr, options)) {}
+ImageFolder::ImageFolder(FilesPtr files, const ImageFolderOptions& options) {
+  TW_REQUIRE(files != nullptr, "an image folder needs files, got a null pointer");
+  const std::string name = files->name();
+  impl_ = std::make_unique<Impl>(name, std::move(files), options);
+}
 ImageFolder::~ImageFolder() = default;
 
 int64_t ImageFolder::size() const { return impl_->size(); }
@@ -132,6 +174,7 @@ void ImageFolder::read(std::span<const int64_t> indices, const Draw& draw, const
 }
 
 const std::vector<std::string>& ImageFolder::classes() const { return impl_->files().classes; }
+const Pipeline& ImageFolder::pipeline() const { return impl_->pipeline(); }
 std::string ImageFolder::path(int64_t index) const { return impl_->path(index); }
 int64_t ImageFolder::label(int64_t index) const {
   return impl_->has_labels() ? impl_->files().labels[static_cast<size_t>(index)] : -1;

@@ -16,7 +16,8 @@
 namespace thalweg::data {
 namespace {
 
-constexpr size_t kReasonsKept = 10;
+/// Of reasons that a line of text tells.
+constexpr size_t kReasonsTold = 3;
 
 /// A batch while it is being read. Threads take its tasks in order; each covers `grain` samples.
 struct Slot {
@@ -55,6 +56,23 @@ Tensor without_rows(const Tensor& tensor, const std::vector<int64_t>& bad) {
 
 }  // namespace
 
+void SkippedSamples::add(const SkippedSamples& others) {
+  count += others.count;
+  for (const std::string& reason : others.reasons) {
+    const bool known = std::find(reasons.begin(), reasons.end(), reason) != reasons.end();
+    if (!known && reasons.size() < kMostReasons) reasons.push_back(reason);
+  }
+}
+
+std::string to_string(const SkippedSamples& skipped) {
+  if (skipped.count == 0) return "";
+  std::string text = std::to_string(skipped.count) + " samples that could not be read were left out";
+  for (size_t i = 0; i < std::min(kReasonsTold, skipped.reasons.size()); ++i) {
+    text += (i == 0 ? ": " : "; ") + skipped.reasons[i];
+  }
+  return text + (skipped.reasons.size() > kReasonsTold ? "; ..." : "");
+}
+
 class Loader::Impl {
  public:
   Impl(const Dataset& dataset, const BatchSampler& sampler, const LoaderOptions& options);
@@ -82,6 +100,8 @@ class Loader::Impl {
   int64_t remaining_;
   bool stop_ = false;
   SkippedSamples skipped_;
+  /// Since the last batch of which something could be read.
+  int64_t bad_in_a_row_ = 0;
   std::vector<std::thread> threads_;
 };
 
@@ -176,15 +196,18 @@ void Loader::Impl::read_task(Slot& slot, size_t task) {
 }
 
 void Loader::Impl::leave_out_bad(Slot& slot) {
+  const bool all_bad = !slot.indices.empty() && slot.failures.size() == slot.indices.size();
+  bad_in_a_row_ = all_bad ? bad_in_a_row_ + static_cast<int64_t>(slot.indices.size()) : 0;
   if (slot.failures.empty()) return;
   std::sort(slot.failures.begin(), slot.failures.end(), [](const auto& a, const auto& b) { return a.first < b.first; });
-  if (options_.bad == BadSample::kFail || slot.failures.size() == slot.indices.size()) return;
+  const bool has_batch = !slot.loaded.batch.inputs.empty();
+  if (options_.bad == BadSample::kFail || !has_batch || bad_in_a_row_ >= dataset_.size()) return;
   std::vector<int64_t> bad;
   for (const auto& [row, failure] : slot.failures) {
     bad.push_back(row);
-    if (skipped_.reasons.size() < kReasonsKept) skipped_.reasons.push_back(text_of(failure));
+    slot.loaded.skipped.add({1, {text_of(failure)}});
   }
-  skipped_.count += static_cast<int64_t>(bad.size());
+  skipped_.add(slot.loaded.skipped);
   for (Tensor& tensor : slot.loaded.batch.inputs) tensor = without_rows(tensor, bad);
   for (Tensor& tensor : slot.loaded.batch.targets) tensor = without_rows(tensor, bad);
   slot.failures.clear();

@@ -22,10 +22,63 @@ struct Line {
   int64_t text_offset() const { return offset + (text.data() - (label.empty() ? text.data() : label.data())); }
 };
 
+/// Where the lines are: in a file of this machine, or, of one somewhere else, in memory.
+class TextFile {
+ public:
+  explicit TextFile(const std::string& path) : name_(path), descriptor_(::open(path.c_str(), O_RDONLY | O_CLOEXEC)) {
+    TW_REQUIRE(descriptor_ >= 0, path, ": cannot read: ", std::strerror(errno));
+  }
+  TextFile(const Files& files, const std::string& path) : name_(files.name() + "/" + path) {
+    files.read(path, bytes_, kMostBytes);
+  }
+  TextFile(const TextFile&) = delete;
+  TextFile& operator=(const TextFile&) = delete;
+  ~TextFile() {
+    if (descriptor_ >= 0) ::close(descriptor_);
+  }
+
+  const std::string& name() const { return name_; }
+
+  /// Hands all of it to `use`, a stream.
+  template <typename Use>
+  void open(const Use& use) const {
+    if (descriptor_ < 0) {
+      InMemory buffer(bytes_);
+      std::istream stream(&buffer);
+      use(stream);
+    } else {
+      std::ifstream stream(name_, std::ios::binary);
+      use(stream);
+    }
+  }
+
+  /// False if there are not as many bytes at that place as `text` is long.
+  bool read(int64_t offset, std::string& text) const {
+    if (descriptor_ >= 0) {
+      return ::pread(descriptor_, text.data(), text.size(), offset) == static_cast<ssize_t>(text.size());
+    }
+    std::memcpy(text.data(), bytes_.data() + offset, text.size());
+    return true;
+  }
+
+ private:
+  static constexpr int64_t kMostBytes = int64_t{16} << 30;
+
+  struct InMemory : std::streambuf {
+    explicit InMemory(const std::vector<uint8_t>& bytes) {
+      char* begin = const_cast<char*>(reinterpret_cast<const char*>(bytes.data()));  // it is only read
+      setg(begin, begin, begin + bytes.size());
+    }
+  };
+
+  const std::string name_;
+  std::vector<uint8_t> bytes_;
+  int descriptor_ = -1;
+};
+
 /// Hands each line that counts to `use`. Throws Error naming the file and line without a label.
 template <typename Use>
-void for_each_line(const std::string& path, bool labels, const Use& use) {
-  std::ifstream file(path, std::ios::binary);
+void for_each_line(std::istream& file, const std::string& path, bool labels, const Use& use) {
   TW_REQUIRE(file.good(), path, ": cannot read");
   int64_t offset = 0;
   int64_t number = 0;
@@ -53,33 +106,29 @@ void for_each_line(const std::string& path, bool labels, const Use& use) {
 
 class TextLines::Impl {
  public:
-  Impl(const std::string& path, Vocabulary vocabulary, const TextLinesOptions& options)
-      : path_(path), vocabulary_(std::move(vocabulary)), options_(options) {
-    TW_REQUIRE(options.shape.length > 0, path, ": sequences of length ", options.shape.length);
+  Impl(std::unique_ptr<const TextFile> file, Vocabulary vocabulary, const TextLinesOptions& options)
+      : file_(std::move(file)), vocabulary_(std::move(vocabulary)), options_(options) {
+    TW_REQUIRE(options.shape.length > 0, file_->name(), ": sequences of length ", options.shape.length);
     std::vector<std::string> names;
-    for_each_line(path, options.labels, [&](const Line& line) {
-      places_.push_back({line.text_offset(), static_cast<int64_t>(line.text.size())});
-      if (options.labels) names.emplace_back(line.label);
+    file_->open([&](std::istream& stream) {
+      for_each_line(stream, file_->name(), options.labels, [&](const Line& line) {
+        places_.push_back({line.text_offset(), static_cast<int64_t>(line.text.size())});
+        if (options.labels) names.emplace_back(line.label);
+      });
     });
     labels_ = number_classes(names);
-    descriptor_ = ::open(path.c_str(), O_RDONLY | O_CLOEXEC);
-    TW_REQUIRE(descriptor_ >= 0, path, ": cannot read: ", std::strerror(errno));
   }
-  Impl(const Impl&) = delete;
-  Impl& operator=(const Impl&) = delete;
-  ~Impl() { ::close(descriptor_); }
 
   int64_t size() const { return static_cast<int64_t>(places_.size()); }
   const TextLinesOptions& options() const { return options_; }
   const Labels& labels() const { return labels_; }
 
   void read_line(int64_t index, int64_t* out) const {
-    TW_REQUIRE(index >= 0 && index < size(), path_, ": ", size(), " lines, none has the number ", index);
+    TW_REQUIRE(index >= 0 && index < size(), file_->name(), ": ", size(), " lines, none has the number ", index);
     const Place place = places_[static_cast<size_t>(index)];
     thread_local std::string text;
     text.resize(static_cast<size_t>(place.length));
-    const ssize_t count = ::pread(descriptor_, text.data(), text.size(), place.offset);
-    TW_REQUIRE(count == place.length, path_, ": changed or failed while line ", index, " was read");
+    TW_REQUIRE(file_->read(place.offset, text), file_->name(), ": changed or failed while line ", index, " was read");
     shape_sequence(vocabulary_.encode(text, options_.tokenize), options_.shape, out);
   }
 
@@ -87,16 +136,18 @@ class TextLines::Impl {
   struct Place {
     int64_t offset, length;
   };
-  const std::string path_;
+  const std::unique_ptr<const TextFile> file_;
   const Vocabulary vocabulary_;
   const TextLinesOptions options_;
   std::vector<Place> places_;
   Labels labels_;
-  int descriptor_ = -1;
 };
 
 TextLines::TextLines(const std::string& path, Vocabulary vocabulary, const TextLinesOptions& options)
-    : impl_(std::make_unique<Impl>(path, std::move(vocabulary), options)) {}
+    : impl_(std::make_unique<Impl>(std::make_unique<TextFile>(path), std::move(vocabulary), options)) {}
+TextLines::TextLines(const Files& files, const std::string& path, Vocabulary vocabulary,
+                     const TextLinesOptions& options)
+    : impl_(std::make_unique<Impl>(std::make_unique<TextFile>(files, path), std::move(vocabulary), options)) {}
 TextLines::~TextLines() = default;
 int64_t TextLines::size() const { return impl_->size(); }
 std::vector<TensorType> TextLines::input_types() const {
@@ -117,12 +168,27 @@ void TextLines::read(std::span<const int64_t> indices, const Draw& /*draw*/, con
 }
 const std::vector<std::string>& TextLines::classes() const { return impl_->labels().classes; }
 
-std::map<std::string, int64_t> count_tokens(const std::string& path, const TextLinesOptions& options) {
+namespace {
+
+std::map<std::string, int64_t> count_in(const TextFile& file, const TextLinesOptions& options) {
   std::map<std::string, int64_t> counts;
-  for_each_line(path, options.labels, [&](const Line& line) {
-    for (const std::string& token : tokenize(line.text, options.tokenize)) ++counts[token];
+  file.open([&](std::istream& stream) {
+    for_each_line(stream, file.name(), options.labels, [&](const Line& line) {
+      for (const std::string& token : tokenize(line.text, options.tokenize)) ++counts[token];
+    });
   });
   return counts;
+}
+
+}  // namespace
+
+std::map<std::string, int64_t> count_tokens(const std::string& path, const TextLinesOptions& options) {
+  return count_in(TextFile(path), options);
+}
+
+std::map<std::string, int64_t> count_tokens(const Files& files, const std::string& path,
+                                            const TextLinesOptions& options) {
+  return count_in(TextFile(files, path), options);
 }
 
 }  // namespace thalweg::data

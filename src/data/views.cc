@@ -22,6 +22,10 @@ bool View::is_costly() const {
   return std::any_of(sources_.begin(), sources_.end(), [](const DatasetPtr& source) { return source->is_costly(); });
 }
 
+bool View::is_in_memory() const {
+  return std::all_of(sources_.begin(), sources_.end(), [](const DatasetPtr& source) { return source->is_in_memory(); });
+}
+
 void View::read(std::span<const int64_t> indices, const Draw& draw, const Batch& batch, int64_t row) const {
   // Samples of one source that follow each other are read in one call.
   std::vector<int64_t> run;

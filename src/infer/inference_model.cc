@@ -89,7 +89,7 @@ void require_fits(const std::string& model, const ValueDescription& declared, co
 }  // namespace
 
 struct InferenceModel::Impl {
-  Impl(std::shared_ptr<const onnx::ModelFile> file, const InferenceOptions& options) {
+  Impl(std::shared_ptr<const onnx::ModelFile> file, const InferenceOptions& options) : given_options(options) {
     TW_REQUIRE(options.max_programs > 0, "max_programs must be positive, got ", options.max_programs);
     require_supported(*file);
     context.model = std::move(file);
@@ -128,6 +128,7 @@ struct InferenceModel::Impl {
     return executor->run(given, {}, profile);
   }
 
+  InferenceOptions given_options;
   ExecutionContext context;
   std::unique_ptr<Executor> executor;
   std::vector<ValueDescription> inputs, outputs;
@@ -155,6 +156,7 @@ InferenceModel InferenceModel::load_bytes(std::string bytes, const InferenceOpti
 const std::vector<ValueDescription>& InferenceModel::inputs() const { return impl_->inputs; }
 const std::vector<ValueDescription>& InferenceModel::outputs() const { return impl_->outputs; }
 const ModelSummary& InferenceModel::summary() const { return impl_->summary; }
+const InferenceOptions& InferenceModel::options() const { return impl_->given_options; }
 const std::map<std::string, std::string>& InferenceModel::metadata() const { return impl_->metadata; }
 
 std::vector<Tensor> InferenceModel::run(const std::vector<Tensor>& inputs) const { return impl_->run(inputs, nullptr); }

@@ -27,12 +27,14 @@ TrainOptions read_options(Settings& file) {
   options.batch_size = file.whole("train.batch_size", 32, 1);
   options.seed = static_cast<uint64_t>(file.whole("train.seed", 0, 0));
   options.shuffle = file.flag("train.shuffle", true);
+  options.shuffle_window = file.whole("train.shuffle_window", 0, 0);
   options.threads = static_cast<int>(file.whole("train.threads", 0, 0));
   options.learning_rate = file.number("train.learning_rate", 0);
   options.accumulate = static_cast<int>(file.whole("train.accumulate", options.accumulate, 1));
   options.clip_norm = file.number("train.clip_norm", 0);
   options.clip_value = file.number("train.clip_value", 0);
   options.prefetch = static_cast<int>(file.whole("train.prefetch", options.prefetch, 1));
+  options.readers = static_cast<int>(file.whole("train.readers", 0, 0));
   options.bad_samples = static_cast<data::BadSample>(file.choice("train.bad_samples", {"fail", "skip"}, 0));
   options.last_batch = static_cast<data::LastBatch>(file.choice("train.last_batch", {"keep", "drop"}, 0));
   options.math = static_cast<Math>(file.choice("train.math", {"fast", "strict"}, 0));
@@ -71,6 +73,10 @@ nlohmann::ordered_json to_json(const EpochRecord& record) {
                                   {"seconds", record.seconds}, {"samples_per_second", record.samples_per_second}};
   for (const auto& [name, value] : record.validation) entry["validation_" + name] = value;
   return entry;
+}
+
+nlohmann::ordered_json to_json(const data::SkippedSamples& skipped) {
+  return {{"count", skipped.count}, {"reasons", skipped.reasons}};
 }
 
 Training read_training(Settings& settings) {

@@ -25,6 +25,7 @@ Training read_training(Settings& settings);
 
 /// As `thalweg train --json` prints it.
 nlohmann::ordered_json to_json(const EpochRecord& record);
+nlohmann::ordered_json to_json(const data::SkippedSamples& skipped);
 
 /// A leading ~ stands for the home directory, as in a shell.
 std::string expand_home(const std::string& path);

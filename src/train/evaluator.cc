@@ -8,8 +8,8 @@ constexpr size_t kMaxLossPrograms = 4;
 
 }  // namespace
 
-Evaluator::Evaluator(Model& model, Loss loss, int threads)
-    : model_(model), loss_(std::move(loss)), threads_(threads), programs_(kMaxLossPrograms) {}
+Evaluator::Evaluator(Model& model, Loss loss, const EvaluatorOptions& options)
+    : model_(model), loss_(std::move(loss)), options_(options), programs_(kMaxLossPrograms) {}
 
 std::shared_ptr<SessionPool> Evaluator::loss_program(const std::vector<Tensor>& outputs,
                                                      const std::vector<Tensor>& targets) {
@@ -29,7 +29,7 @@ std::shared_ptr<SessionPool> Evaluator::loss_program(const std::vector<Tensor>& 
   prepare_for_inference(*graph);
   auto variables = std::make_shared<Variables>(*graph);
   CompileOptions options;
-  options.threads = threads_;
+  options.threads = options_.threads;
   auto pool = std::make_shared<SessionPool>(Program::compile(std::move(graph), std::move(variables), options));
   programs_.insert(key, pool);
   return pool;
@@ -41,10 +41,7 @@ double Evaluator::loss_of(const std::vector<Tensor>& outputs, const std::vector<
   return loss_program(outputs, targets)->run(inputs).at(0).item();
 }
 
-Scores Evaluator::run(const data::Dataset& data, int64_t batch_size, int prefetch,
-                      const std::vector<std::shared_ptr<metrics::Metric>>& metrics, const std::atomic<bool>& stop) {
-  const data::BatchSampler sampler(data.size(), {.batch_size = batch_size, .shuffle = false});
-  data::Loader loader(data, sampler, {.depth = prefetch, .max_batches = sampler.batches_per_epoch()});
+void Evaluator::prepare(const data::Dataset& data, const std::vector<std::shared_ptr<metrics::Metric>>& metrics) const {
   for (const auto& metric : metrics) {
     TW_REQUIRE(metric->output() < model_.graph().outputs().size(), "metric ", metric->name(), " is about output ",
                metric->output(), ", but the model has ", model_.graph().outputs().size());
@@ -52,18 +49,29 @@ Scores Evaluator::run(const data::Dataset& data, int64_t batch_size, int prefetc
                metric->target(), ", but the data has ", data.target_types().size());
     metric->reset();
   }
+}
+
+Evaluation Evaluator::run(const data::Dataset& data, const std::vector<std::shared_ptr<metrics::Metric>>& metrics,
+                          const std::atomic<bool>& stop, const std::function<void()>& after_batch) {
+  prepare(data, metrics);
+  const data::BatchSampler sampler(data.size(), {.batch_size = options_.batch_size, .shuffle = false});
+  data::LoaderOptions reading = options_.reading;
+  reading.max_batches = sampler.batches_per_epoch();
+  data::Loader loader(data, sampler, reading);
   double loss_sum = 0;
   int64_t samples = 0;
   data::LoadedBatch loaded;
   while (!(stop.load() && samples > 0) && loader.next(loaded)) {
+    if (loaded.batch.size() == 0) continue;  // none of its samples could be read
     const std::vector<Tensor> outputs = model_.predict(loaded.batch.inputs);
     loss_sum += loss_of(outputs, loaded.batch.targets) * static_cast<double>(loaded.batch.size());
     samples += loaded.batch.size();
     for (const auto& metric : metrics) metric->add(outputs[metric->output()], loaded.batch.targets[metric->target()]);
+    after_batch();
   }
-  Scores scores = {{"loss", loss_sum / static_cast<double>(samples)}};
-  for (const auto& metric : metrics) scores[metric->name()] = metric->value();
-  return scores;
+  Evaluation result{{{"loss", loss_sum / static_cast<double>(samples)}}, loader.skipped()};
+  for (const auto& metric : metrics) result.scores[metric->name()] = metric->value();
+  return result;
 }
 
 }  // namespace thalweg

@@ -6,22 +6,35 @@
 
 namespace thalweg {
 
+struct EvaluatorOptions {
+  int64_t batch_size = 32;
+  /// That compute.
+  int threads = 0;
+  data::LoaderOptions reading = {};
+};
+
+struct Evaluation {
+  Scores scores;
+  data::SkippedSamples skipped;
+};
+
 /// Measures a model in inference form on a dataset.
 class Evaluator {
  public:
-  Evaluator(Model& model, Loss loss, int threads);
+  Evaluator(Model& model, Loss loss, const EvaluatorOptions& options);
 
-  /// Gives up between two batches, with what it has seen so far, once `stop` is set.
-  Scores run(const data::Dataset& data, int64_t batch_size, int prefetch,
-             const std::vector<std::shared_ptr<metrics::Metric>>& metrics, const std::atomic<bool>& stop);
+  /// Calls `after_batch` after each. Gives up between two, with what it has seen so far, once `stop` is set.
+  Evaluation run(const data::Dataset& data, const std::vector<std::shared_ptr<metrics::Metric>>& metrics,
+                 const std::atomic<bool>& stop, const std::function<void()>& after_batch);
 
  private:
+  void prepare(const data::Dataset& data, const std::vector<std::shared_ptr<metrics::Metric>>& metrics) const;
   double loss_of(const std::vector<Tensor>& outputs, const std::vector<Tensor>& targets);
   std::shared_ptr<SessionPool> loss_program(const std::vector<Tensor>& outputs, const std::vector<Tensor>& targets);
 
   Model& model_;
   Loss loss_;
-  int threads_;
+  EvaluatorOptions options_;
   ProgramCache programs_;
 };
 

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cmath>
 #include <cstring>
+#include <numeric>
 #include <unordered_map>
 
 #include "thalweg/input_error.h"
@@ -16,21 +17,47 @@ int64_t rows_of(const Tensor& tensor, const std::string& what) {
   return tensor.shape()[0];
 }
 
+/// f32 and f64 only: nobody keeps data with gaps in two-byte types.
+bool may_hold_nan(DType dtype) { return dtype == DType::kF32 || dtype == DType::kF64; }
+
+/// The place of the first NaN, or `count`. Whole blocks are looked at without a branch for each element, since this is
+/// done to every batch.
 template <typename T>
-void find_nan(const Tensor& values, int64_t& first, int64_t& count) {
-  const T* data = values.data<T>();
-  for (int64_t i = 0; i < values.num_elements(); ++i) {
-    if (data[i] == data[i]) continue;
-    if (count++ == 0) first = i;
+int64_t first_nan(const T* data, int64_t count) {
+  constexpr int64_t kBlock = 512;
+  int64_t i = 0;
+  for (; i + kBlock <= count; i += kBlock) {
+    int found = 0;
+    for (int64_t j = 0; j < kBlock; ++j) found |= static_cast<int>(data[i + j] != data[i + j]);
+    if (found != 0) break;
   }
+  while (i < count && data[i] == data[i]) ++i;
+  return i;
 }
 
-/// f32 and f64 only: nobody keeps data with gaps in two-byte types.
-bool find_nan(const Tensor& values, int64_t& first, int64_t& count) {
-  if (values.dtype() == DType::kF32) find_nan<float>(values, first, count);
-  if (values.dtype() == DType::kF64) find_nan<double>(values, first, count);
-  return count > 0;
+int64_t first_nan(const Tensor& values) {
+  if (values.dtype() == DType::kF32) return first_nan(values.data<float>(), values.num_elements());
+  if (values.dtype() == DType::kF64) return first_nan(values.data<double>(), values.num_elements());
+  return values.num_elements();
 }
+
+template <typename T>
+int64_t count_nan(const Tensor& values) {
+  const T* data = values.data<T>();
+  return std::count_if(data, data + values.num_elements(), [](T value) { return value != value; });
+}
+
+/// "column 'age', row 17": of element `index` of rows that begin with number `first_row`.
+std::string place_of(const Tensor& values, int64_t index, const std::vector<std::string>& columns, int64_t first_row) {
+  const int64_t width = std::max<int64_t>(values.num_elements() / std::max<int64_t>(values.shape()[0], 1), 1);
+  const std::string row = "row " + std::to_string(first_row + index / width);
+  const auto column = static_cast<size_t>(index % width);
+  if (column < columns.size()) return "column '" + columns[column] + "', " + row;
+  if (columns.empty() && values.shape().rank() == 2) return "column " + std::to_string(column) + ", " + row;
+  return row;
+}
+
+constexpr const char* kNanAdvice = ": leave such rows out or fill them";
 
 bool fits_shape(const Shape& given, const Shape& declared) {
   bool fits = given.rank() == declared.rank();
@@ -146,15 +173,51 @@ Tensor join_columns(const std::vector<NamedColumn>& columns, DType dtype) {
 }
 
 void require_no_nan(const Tensor& values, const std::string& what, const std::vector<std::string>& columns) {
-  int64_t first = 0, count = 0;
-  if (!find_nan(values, first, count)) return;
-  const int64_t width = std::max<int64_t>(values.num_elements() / std::max<int64_t>(values.shape()[0], 1), 1);
-  std::string place = "row " + std::to_string(first / width);
-  const auto column = static_cast<size_t>(first % width);
-  if (column < columns.size()) place = "column '" + columns[column] + "', " + place;
-  if (columns.empty() && values.shape().rank() == 2) place = "column " + std::to_string(column) + ", " + place;
-  raise_input_error(what, " holds NaN in ", place, count > 1 ? " and " + std::to_string(count - 1) + " more" : "",
-                    ": leave such rows out or fill them");
+  const int64_t first = first_nan(values);
+  if (first == values.num_elements()) return;
+  const int64_t count = values.dtype() == DType::kF32 ? count_nan<float>(values) : count_nan<double>(values);
+  raise_input_error(what, " holds NaN in ", place_of(values, first, columns, 0),
+                    count > 1 ? " and " + std::to_string(count - 1) + " more" : "", kNanAdvice);
+}
+
+std::string nan_in(const data::Batch& batch, const Graph& graph, int64_t first_row) {
+  const auto look = [&](const Tensor& values, const std::string& what) {
+    const int64_t first = first_nan(values);
+    if (first == values.num_elements()) return std::string();
+    return what + " holds NaN in " + place_of(values, first, {}, first_row);
+  };
+  std::string found;
+  for (size_t i = 0; i < batch.inputs.size() && found.empty(); ++i) {
+    const bool named = i < graph.inputs().size();
+    found = look(batch.inputs[i], named ? "input '" + graph.inputs()[i]->name() + "'" : "input " + std::to_string(i));
+  }
+  for (size_t i = 0; i < batch.targets.size() && found.empty(); ++i) {
+    found = look(batch.targets[i], batch.targets.size() == 1 ? "the target" : "target " + std::to_string(i));
+  }
+  return found;
+}
+
+void require_no_nan(const data::Dataset& data, const Graph& graph) {
+  constexpr size_t kBytesAtOnce = size_t{4} << 20;
+  if (!data.is_in_memory()) return;
+  const data::Batch row = data.allocate(1);
+  size_t bytes = 1;
+  bool possible = false;
+  for (const std::vector<Tensor>* tensors : {&row.inputs, &row.targets}) {
+    for (const Tensor& tensor : *tensors) {
+      bytes += tensor.num_bytes();
+      possible = possible || may_hold_nan(tensor.dtype());
+    }
+  }
+  if (!possible) return;
+  const auto rows_at_once = static_cast<int64_t>(std::max<size_t>(kBytesAtOnce / bytes, 1));
+  std::vector<int64_t> indices;
+  for (int64_t begin = 0; begin < data.size(); begin += rows_at_once) {
+    indices.resize(static_cast<size_t>(std::min(rows_at_once, data.size() - begin)));
+    std::iota(indices.begin(), indices.end(), begin);
+    const std::string found = nan_in(data.fetch(indices), graph, begin);
+    if (!found.empty()) raise_input_error(found, kNanAdvice);
+  }
 }
 
 Tensor fit_input(const Tensor& given, const Value& input, const std::vector<std::string>& columns) {

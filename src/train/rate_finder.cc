@@ -3,6 +3,8 @@
 
 #include <cmath>
 
+#include "thalweg/input_error.h"
+
 namespace thalweg {
 namespace {
 
@@ -73,6 +75,9 @@ RateCurve find_learning_rate(Model& model, const Loss& loss, optim::Optimizer op
   recorder->watch(trainer);
   try {
     trainer.fit(train);
+  } catch (const InputError&) {
+    model.set_weights(weights);
+    throw;
   } catch (const Error&) {
     model.set_weights(weights);
     // A rate that is too high makes the loss infinite sooner or later, which is an end like others.

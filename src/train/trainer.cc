@@ -3,6 +3,8 @@
 #include <chrono>
 #include <mutex>
 
+#include "thalweg/fit_data.h"
+#include "thalweg/input_error.h"
 #include "train/model_impl.h"
 #include "train/optimizer_state.h"
 #include "train/progress.h"
@@ -18,6 +20,12 @@ StepOptions step_options(const TrainOptions& options) {
           options.accumulate, options.seed, options.profile, options.scheme.get()};
 }
 
+constexpr int kMostReaders = 256;
+
+data::LoaderOptions reading_options(const TrainOptions& options) {
+  return {.depth = options.prefetch, .threads = options.readers, .bad = options.bad_samples};
+}
+
 TrainOptions checked(TrainOptions options) {
   const auto require = [](bool holds, const char* what, double value, const char* bound) {
     TW_REQUIRE(holds, "train option ", what, " is ", value, ", must be ", bound);
@@ -30,6 +38,10 @@ TrainOptions checked(TrainOptions options) {
   require(options.batch_size >= 1, "batch_size", static_cast<double>(options.batch_size), "at least 1");
   require(options.accumulate >= 1, "accumulate", options.accumulate, "at least 1");
   require(options.prefetch >= 1, "prefetch", options.prefetch, "at least 1");
+  require(options.readers >= 0 && options.readers <= kMostReaders, "readers", options.readers,
+          "0 for as many as suit the data, or at most 256");
+  require(options.shuffle_window >= 0, "shuffle_window", static_cast<double>(options.shuffle_window),
+          "positive, or 0 for all samples");
   require(options.checkpoints.keep >= 1, "checkpoints.keep", options.checkpoints.keep, "at least 1");
   require(options.early_stopping.patience >= 0, "early_stopping.patience",
           static_cast<double>(options.early_stopping.patience), "positive, or 0 for never");
@@ -68,7 +80,7 @@ Trainer::Impl::Impl(Model& trained, const Loss& loss, optim::Optimizer given, Tr
       options(checked(std::move(given_options))),
       stop(flag),
       step(trained, loss, optimizer, step_options(options)),
-      evaluator(trained, loss, options.threads),
+      evaluator(trained, loss, {options.batch_size, options.threads, reading_options(options)}),
       schedule(options.schedule),
       end(options.end ? *options.end : optim::max_epoch(options.epochs)),
       callbacks(options.callbacks),
@@ -94,7 +106,8 @@ void Trainer::Impl::tell(const std::function<void(Callback&)>& event) {
 }
 
 data::BatchSampler Trainer::Impl::make_sampler(int64_t samples) const {
-  data::SamplerOptions order{options.batch_size, options.shuffle, options.seed, options.last_batch};
+  data::SamplerOptions order{options.batch_size, options.shuffle, options.seed, options.last_batch,
+                             options.shuffle_window};
   if (options.scheme != nullptr) order.share = options.scheme->share();
   data::BatchSampler sampler(samples, order);
   sampler.seek(position);
@@ -106,10 +119,17 @@ int64_t Trainer::Impl::samples_of(const data::Dataset& train) const {
   return total > 0 ? total : train.size();
 }
 
+void Trainer::Impl::check_data(const data::Dataset& data) const {
+  if (options.non_finite == NonFinite::kError) require_no_nan(data, model.graph());
+}
+
 void Trainer::Impl::start(const data::Dataset& train, const data::Dataset* validation) {
   TW_REQUIRE(options.early_stopping.patience == 0 || validation != nullptr,
              "early stopping needs data to validate on: give it to fit");
   if (options.scheme != nullptr) options.scheme->meet(options.batch_size);
+  check_data(train);
+  if (validation != nullptr) check_data(*validation);
+  skipped = {};
   const int64_t samples = samples_of(train);
   TW_REQUIRE(train_samples == 0 || train_samples == samples, "the run that is resumed had ", train_samples,
              " samples to train on, this dataset has ", samples);
@@ -152,11 +172,12 @@ void Trainer::Impl::run(const data::Dataset& train, const data::Dataset* validat
   }
   finish();
   if (options.scheme != nullptr) options.scheme->finish(*this);
+  tell_skipped();
   tell([&](Callback& callback) { callback.on_end(state); });
 }
 
 bool Trainer::Impl::run_batches(const data::Dataset& train, const data::Dataset* validation) {
-  data::Loader loader(train, make_sampler(train.size()), {.depth = options.prefetch, .bad = options.bad_samples});
+  data::Loader loader(train, make_sampler(train.size()), reading_options(options));
   try {
     while (!advance(loader, validation)) {
       if (options.scheme == nullptr || !options.scheme->change_wanted()) continue;
@@ -185,6 +206,7 @@ bool Trainer::Impl::advance(data::Loader& loader, const data::Dataset* validatio
   const auto begin = Clock::now();
   data::LoadedBatch loaded;
   loader.next(loaded);
+  skipped.add(loaded.skipped);
   const bool updated = run_batch(loaded);
   totals.seconds += std::chrono::duration<double>(Clock::now() - begin).count();
   totals.wait_seconds += loaded.wait_seconds;
@@ -203,22 +225,35 @@ bool Trainer::Impl::advance(data::Loader& loader, const data::Dataset* validatio
 
 bool Trainer::Impl::run_batch(const data::LoadedBatch& loaded) {
   state.learning_rate = schedule->learning_rate(state.progress);
-  bool updated = false;
+  // Of an empty batch no sample could be read, or it is the share of a group's worker, which goes along with the
+  // others.
+  const bool has_step = loaded.batch.size() > 0 || options.scheme != nullptr;
+  bool updated = has_step && take_step(loaded);
+  if (!updated && loaded.last_of_epoch) updated = step.flush(state.learning_rate);
+  return updated;
+}
+
+bool Trainer::Impl::take_step(const data::LoadedBatch& loaded) {
   try {
+    if (options.non_finite == NonFinite::kError) {
+      const std::string nan = nan_in(loaded.batch, model.graph());
+      if (!nan.empty()) raise_input_error(nan, " of the batch: leave such samples out or fill them");
+    }
     const StepResult result = step.run(loaded.batch, {state.learning_rate, loaded.whole_samples, stop.load()});
     count_batch(result);
     totals.exchange_seconds += result.exchange_seconds;
     stop_agreed = result.stop;
-    updated = result.updated;
+    return result.updated;
   } catch (const NonFiniteLoss& error) {
     report_bad_batch(loaded, error);
   } catch (const GroupChanged&) {
     throw;
+  } catch (const InputError& error) {
+    throw InputError(place_of(loaded) + ": " + error.what());
   } catch (const Error& error) {
     throw Error(place_of(loaded) + ": " + error.what());
   }
-  if (!updated && loaded.last_of_epoch) updated = step.flush(state.learning_rate);
-  return updated;
+  return false;
 }
 
 void Trainer::Impl::count_batch(const StepResult& result) {
@@ -251,7 +286,7 @@ void Trainer::Impl::report_bad_batch(const data::LoadedBatch& loaded, const NonF
 void Trainer::Impl::complete_step(const data::LoadedBatch& loaded, bool updated) {
   if (updated) {
     ++state.progress.iteration;
-    state.progress.loss = group_loss / static_cast<double>(group_samples);
+    if (group_samples > 0) state.progress.loss = group_loss / static_cast<double>(group_samples);
     group_loss = 0;
     group_samples = 0;
   }
@@ -270,8 +305,21 @@ void Trainer::Impl::complete_step(const data::LoadedBatch& loaded, bool updated)
   }
 }
 
+Scores Trainer::Impl::measure(const data::Dataset& data, const std::vector<std::shared_ptr<metrics::Metric>>& metrics,
+                              const std::atomic<bool>& stop_early) {
+  const auto after_batch = [&] { tell([&](Callback& callback) { callback.on_validation_batch(state); }); };
+  const Evaluation evaluation = evaluator.run(data, metrics, stop_early, after_batch);
+  skipped.add(evaluation.skipped);
+  return evaluation.scores;
+}
+
+void Trainer::Impl::tell_skipped() {
+  if (skipped.count == 0) return;
+  tell([&](Callback& callback) { callback.on_message(to_string(skipped)); });
+}
+
 void Trainer::Impl::validate(const data::Dataset& data) {
-  state.validation = evaluator.run(data, options.batch_size, options.prefetch, options.metrics, stop);
+  state.validation = measure(data, options.metrics, stop);
   state.progress.score = state.validation.at(score_name);
   schedule->observe(state.progress);
   if (best.observe(state.progress.score, state.progress.iteration) && options.early_stopping.patience > 0 &&
@@ -340,7 +388,8 @@ const std::vector<EpochRecord>& Trainer::fit(const data::Dataset& train, const d
 
 Scores Trainer::evaluate(const data::Dataset& data, const std::vector<std::shared_ptr<metrics::Metric>>& metrics) {
   const std::atomic<bool> never{false};
-  return impl_->evaluator.run(data, impl_->options.batch_size, impl_->options.prefetch, metrics, never);
+  // A stop that was asked for before is about the run that it ended.
+  return impl_->measure(data, metrics, stop_.load() ? never : stop_);
 }
 
 Scores Trainer::evaluate(const data::Dataset& data) { return evaluate(data, impl_->options.metrics); }
@@ -358,6 +407,7 @@ std::string Trainer::save_checkpoint(const std::string& directory) {
 }
 const TrainState& Trainer::state() const { return impl_->state; }
 const std::vector<EpochRecord>& Trainer::history() const { return impl_->history; }
+const data::SkippedSamples& Trainer::skipped() const { return impl_->skipped; }
 optim::Optimizer& Trainer::optimizer() { return impl_->optimizer; }
 std::string Trainer::explain() const { return impl_->step.explain(); }
 

@@ -32,12 +32,17 @@ struct Trainer::Impl : Trainee {
   /// One batch and what follows from it; true when the run ends.
   bool advance(data::Loader& loader, const data::Dataset* validation);
   bool run_batch(const data::LoadedBatch& loaded);
+  bool take_step(const data::LoadedBatch& loaded);
   void count_batch(const StepResult& result);
   /// For messages: the step, epoch and batch.
   std::string place_of(const data::LoadedBatch& loaded) const;
   void report_bad_batch(const data::LoadedBatch& loaded, const NonFiniteLoss& bad);
   void complete_step(const data::LoadedBatch& loaded, bool updated);
   void validate(const data::Dataset& data);
+  Scores measure(const data::Dataset& data, const std::vector<std::shared_ptr<metrics::Metric>>& metrics,
+                 const std::atomic<bool>& stop_early);
+  /// Says how many samples were left out, if any were.
+  void tell_skipped();
   void end_epoch(bool validated);
   void checkpoint();
   /// With those who are there, however often the group changes.
@@ -70,6 +75,8 @@ struct Trainer::Impl : Trainee {
   bool leads() const { return options.scheme == nullptr || options.scheme->leads(); }
   /// Those of all workers, if each has its own.
   int64_t samples_of(const data::Dataset& train) const;
+  /// Throws InputError if NaN is in it and NonFinite forbids that; as far as is known before it is read.
+  void check_data(const data::Dataset& data) const;
   data::BatchSampler make_sampler(int64_t samples) const;
   /// Batches from the current position on; true when the run ends, false when the group has changed.
   bool run_batches(const data::Dataset& train, const data::Dataset* validation);
@@ -99,6 +106,7 @@ struct Trainer::Impl : Trainee {
   BestScore best;
   std::vector<NamedTensor> best_weights;
   std::vector<EpochRecord> history;
+  data::SkippedSamples skipped;
   int64_t last_checkpoint = -1;
   /// Somebody, here or at another worker, wants the run to end.
   bool stop_agreed = false;

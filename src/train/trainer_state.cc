@@ -48,6 +48,7 @@ Json settings_of(const TrainOptions& options, const std::string& optimizer) {
   return {{"optimizer", optimizer},
           {"batch_size", options.batch_size},
           {"shuffle", options.shuffle},
+          {"shuffle_window", options.shuffle_window},
           {"drop_last", options.last_batch == data::LastBatch::kDrop},
           {"seed", options.seed},
           {"accumulate", options.accumulate},

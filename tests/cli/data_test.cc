@@ -3,7 +3,7 @@
 #include <gtest/gtest.h>
 
 #include "cli/program.h"
-#include "support/golden_image.h"
+#include "support/bad_images.h"
 #include "support/temporary_directory.h"
 #include "thalweg/npy.h"
 
@@ -30,6 +30,35 @@ TEST(Data, AFolderOfImages) {
   const ProcessResult text = run_program({"data", directory.path().string(), "--progress"});
   EXPECT_EQ(text.exit_code, 0);
   EXPECT_THAT(text.out, HasSubstr("1 bad files"));
+}
+
+TEST(Data, OddAndBadImages) {
+  const TemporaryDirectory directory;
+  write_odd_images(directory.path() / "photos");
+  const auto report = json_of(run_program({"data", directory.path().string(), "--json"}));
+  EXPECT_EQ(report["images"], kOddButGoodImages + kBadImages);
+  ASSERT_EQ(report["bad"].size(), static_cast<size_t>(kBadImages));
+  for (const auto& bad : report["bad"]) EXPECT_THAT(bad.get<std::string>(), HasSubstr(directory / "photos/bad_"));
+  // Each of them by itself.
+  for (const auto& file : std::filesystem::directory_iterator(directory.path() / "photos")) {
+    const ProcessResult run = run_program({"data", file.path().string()});
+    const bool good = file.path().filename().string().rfind("good", 0) == 0;
+    EXPECT_EQ(run.exit_code, good ? 0 : 1) << file.path();
+    const std::string expected = good ? "" : file.path().string() + ": ";
+    EXPECT_THAT(run.error, HasSubstr(expected));
+  }
+  const ProcessResult limited = run_program({"data", image_path("photo.jpg"), "--max-pixels", "100"});
+  EXPECT_EQ(limited.exit_code, 1);
+  EXPECT_THAT(limited.error, HasSubstr("61 x 47 pixels are more than the limit of 100"));
+}
+
+TEST(Data, RaggedRowsAreNamed) {
+  const TemporaryDirectory directory;
+  write_bytes(directory / "ragged.csv", "x,y\n1,2\n3\n5,6,7\n");
+  const ProcessResult run = run_program({"data", directory / "ragged.csv"});
+  EXPECT_EQ(run.exit_code, 1);
+  EXPECT_THAT(run.error, HasSubstr(directory / "ragged.csv"));
+  EXPECT_THAT(run.error, HasSubstr("Expected 2 columns, got 1"));
 }
 
 TEST(Data, ATable) {

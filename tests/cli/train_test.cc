@@ -7,6 +7,7 @@
 #include <fstream>
 
 #include "cli/program.h"
+#include "support/bad_images.h"
 #include "support/mpirun.h"
 #include "support/temporary_directory.h"
 
@@ -89,6 +90,34 @@ TEST_F(TrainOnDigits, ARunThatFindsACheckpointGoesOn) {
   const nlohmann::json report = json_of(run_program(small_job(second)));
   EXPECT_EQ(report["steps"], 30);
   EXPECT_EQ(report["epochs"].size(), 3U);
+}
+
+TEST(TrainOnImages, BadFilesAreNamedOrLeftOutAndCounted) {
+  const TemporaryDirectory folder;
+  for (const char* part : {"train", "validation"}) {
+    write_odd_images(folder.path() / part / "a");
+    write_odd_images(folder.path() / part / "b");
+  }
+  const std::string text = "[data]\nkind = \"images\"\nimage_size = 32\npath = \"" + folder / "train" +
+                           "\"\nvalidation = \"" + folder / "validation" +
+                           "\"\n[model]\nname = \"mobilenet_v2\"\nclasses = 2\nimage_size = 32\n"
+                           "[train]\nepochs = 2\nbatch_size = 16\nshuffle_window = 8\nreaders = 3\n";
+  const std::string path = folder / "job.toml";
+  write_bytes(path, text);
+  const ProcessResult failing = run_program({"train", path});
+  EXPECT_EQ(failing.exit_code, 1);
+  EXPECT_THAT(failing.error, HasSubstr(folder / "train/"));
+  const std::string model = folder / "model.onnx";
+  const ProcessResult run = run_program(
+      {"train", path, "--json", "--progress", "--set", "train.bad_samples=skip", "--set", "output.model=" + model});
+  const nlohmann::json report = json_of(run);
+  // In each of two epochs, of two folders each of training and validation.
+  EXPECT_EQ(report["skipped"]["count"], 2 * 4 * kBadImages);
+  EXPECT_THAT(report["skipped"]["reasons"][0].get<std::string>(), HasSubstr(folder / "train/"));
+  EXPECT_THAT(run.error, HasSubstr("32 samples that could not be read were left out: " + folder / "train/"));
+  // The file says how an image becomes an input, and what the classes are.
+  const ProcessResult answer = run_program({"predict", model, image_path("photo.jpg")});
+  EXPECT_THAT(answer.out, ::testing::ContainsRegex("photo.jpg: [ab] ")) << answer.error;
 }
 
 /// What the program says to a job of this text.

@@ -2,10 +2,12 @@
 #include "thalweg/data/image_folder.h"
 
 #include <gtest/gtest.h>
+#include <unistd.h>
 
 #include <filesystem>
 #include <fstream>
 
+#include "support/bad_images.h"
 #include "support/error_text.h"
 #include "support/golden_image.h"
 #include "support/temporary_directory.h"
@@ -128,6 +130,32 @@ TEST_F(ImageFolderTest, ABadFileFailsWithItsPathOrIsLeftOut) {
   ASSERT_TRUE(skipping.next(loaded));
   EXPECT_EQ(loaded.batch.size(), 5);
   EXPECT_EQ(skipping.skipped().count, 1);
+}
+
+TEST(ImageFolderOfOddFiles, ReadsWhatCanBeReadAndNamesTheRest) {
+  const TemporaryDirectory root;
+  testing::write_odd_images(root.path() / "photos");
+  const ImageFolder folder(root.path().string(), {.pipeline = Pipeline({Resize{.height = 8, .width = 8}})});
+  Loader loader(folder, BatchSampler(folder.size(), {.batch_size = 3, .shuffle = false}),
+                {.max_batches = 3, .bad = BadSample::kSkip});
+  int64_t read = 0;
+  for (LoadedBatch loaded; loader.next(loaded);) read += loaded.batch.size();
+  EXPECT_EQ(read, testing::kOddButGoodImages);
+  ASSERT_EQ(loader.skipped().count, testing::kBadImages);
+  for (const std::string& reason : loader.skipped().reasons) {
+    EXPECT_EQ(reason.rfind(root / "photos/bad_", 0), 0U) << reason;
+  }
+}
+
+TEST(ImageFolderOfOddFiles, AFolderThatCannotBeListedIsNamed) {
+  const TemporaryDirectory root;
+  copy_photo("photo.jpg", root / "open/a.jpg");
+  std::filesystem::create_directories(root / "closed");
+  std::filesystem::permissions(root / "closed", std::filesystem::perms::none);
+  if (::access((root / "closed").c_str(), R_OK) == 0) GTEST_SKIP() << "nothing is unreadable to this user";
+  EXPECT_EQ(error_text([&] { ImageFolder(root.path().string(), {.pipeline = Pipeline({Resize{}})}); }),
+            root / "closed" + ": cannot list: Permission denied");
+  std::filesystem::permissions(root / "closed", std::filesystem::perms::owner_all);
 }
 
 TEST(Cached, KeepsWhatFitsAndReadsTheRestAgain) {

@@ -126,13 +126,47 @@ TEST(Loader, BadSamplesAreLeftOutAndCounted) {
   }
 }
 
-TEST(Loader, ABatchOfBadSamplesOnlyFails) {
+TEST(Loader, ABatchOfBadSamplesOnlyIsEmpty) {
   const Numbers dataset(4, 2);
-  Loader loader(dataset, BatchSampler(4, {.batch_size = 1, .shuffle = false}), {.bad = BadSample::kSkip});
+  Loader loader(dataset, BatchSampler(4, {.batch_size = 1, .shuffle = false}),
+                {.max_batches = 12, .bad = BadSample::kSkip});
+  LoadedBatch loaded;
+  std::vector<int64_t> sizes;
+  int64_t skipped = 0;
+  while (loader.next(loaded)) {
+    sizes.push_back(loaded.batch.size());
+    skipped += loaded.skipped.count;
+  }
+  EXPECT_EQ(sizes, (std::vector<int64_t>{1, 1, 0, 1, 1, 1, 0, 1, 1, 1, 0, 1}));
+  EXPECT_EQ(skipped, 3);
+  EXPECT_EQ(to_string(loader.skipped()), "3 samples that could not be read were left out: sample 2 is broken");
+}
+
+TEST(Loader, SamplesThatAreAllBadFail) {
+  class Gone : public Numbers {
+   public:
+    Gone() : Numbers(6) {}
+    void read(std::span<const int64_t> indices, const Draw& /*draw*/, const Batch& /*batch*/,
+              int64_t /*row*/) const override {
+      raise("sample ", indices[0], " is gone");
+    }
+  };
+  const Gone dataset;
+  Loader loader(dataset, BatchSampler(6, {.batch_size = 4, .shuffle = false}), {.bad = BadSample::kSkip});
   LoadedBatch loaded;
   ASSERT_TRUE(loader.next(loaded));
-  ASSERT_TRUE(loader.next(loaded));
-  EXPECT_THROW(loader.next(loaded), Error);
+  EXPECT_EQ(loaded.batch.size(), 0);
+  EXPECT_EQ(testing::error_text([&] { loader.next(loaded); }), "sample 4 is gone");
+}
+
+TEST(SkippedSamples, KeepsAFewReasonsAndTellsFewer) {
+  SkippedSamples all;
+  EXPECT_EQ(to_string(all), "");
+  for (int i = 0; i < 20; ++i) all.add({2, {"file " + std::to_string(i) + " is bad"}});
+  EXPECT_EQ(all.count, 40);
+  EXPECT_EQ(all.reasons.size(), SkippedSamples::kMostReasons);
+  EXPECT_EQ(to_string(all),
+            "40 samples that could not be read were left out: file 0 is bad; file 1 is bad; file 2 is bad; ...");
 }
 
 TEST(Loader, UsesTheMemoryOfABatchAgainOnceItIsFree) {

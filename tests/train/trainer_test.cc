@@ -152,11 +152,33 @@ TEST(Trainer, StopsEarlyWithTheBestWeights) {
   EXPECT_THROW(without.fit(train), Error);
 }
 
+/// Samples of which nothing is known before they are read.
+struct HiddenData : data::TensorDataset {
+  using TensorDataset::TensorDataset;
+  bool is_in_memory() const override { return false; }
+};
+
+TEST(Trainer, NanInTheDataIsFoundBeforeTheFirstStepIfTheyLieInMemory) {
+  Model model(affine_graph(2));
+  Tensor x = Tensor::full<float>({5000, 2}, 1.0F), y = Tensor::full<float>({5000, 2}, 1.0F);
+  const auto good = std::make_shared<data::TensorDataset>(std::vector{x.clone()}, std::vector{y});
+  x.data<float>()[9001] = std::nanf("");
+  const auto bad = std::make_shared<data::TensorDataset>(std::vector{x}, std::vector{y});
+  auto recorder = std::make_shared<Recorder>();
+  Trainer trainer(model, squared_error(), optim::sgd(), quiet({.callbacks = {recorder}}));
+  const std::string place = "input 'x' holds NaN in column 1, row 4500: leave such rows out or fill them";
+  EXPECT_EQ(error_text([&] { trainer.fit(*bad); }), place);
+  EXPECT_EQ(error_text([&] { trainer.fit(*good, *bad); }), place);
+  EXPECT_THAT(error_text([&] { trainer.fit(data::Concat({good, bad})); }), HasSubstr("row 9500"));
+  EXPECT_TRUE(recorder->events.empty());
+  EXPECT_EQ(error_text([&] { trainer.fit(data::Subset::first(bad, 4500)); }), "no error") << "it is left out";
+}
+
 TEST(Trainer, ANanLossNamesTheBatch) {
   Model model(affine_graph(2));
   Tensor x = Tensor::full<float>({10, 2}, 1.0F), y = Tensor::full<float>({10, 2}, 1.0F);
   x.data<float>()[13] = std::nanf("");  // row 6: the fourth batch of two
-  const data::TensorDataset train({x}, {y});
+  const HiddenData train({x}, {y});
   auto recorder = std::make_shared<Recorder>();
   TrainOptions options = quiet({.batch_size = 2, .shuffle = false, .callbacks = {recorder}});
   Trainer trainer(model, squared_error(), optim::sgd(), options);
@@ -164,7 +186,8 @@ TEST(Trainer, ANanLossNamesTheBatch) {
     trainer.fit(train);
     FAIL();
   } catch (const Error& error) {
-    EXPECT_THAT(error.what(), AllOf(HasSubstr("step 4"), HasSubstr("batch 4 of 5"), HasSubstr("nan")));
+    EXPECT_THAT(error.what(), AllOf(HasSubstr("step 4"), HasSubstr("batch 4 of 5"),
+                                    HasSubstr("input 'x' holds NaN in column 1, row 0 of the batch")));
   }
   EXPECT_EQ(trainer.state().progress.iteration, 3);
   EXPECT_TRUE(std::isfinite(floats(model.weight("layer.weight"))[0]));
@@ -175,6 +198,36 @@ TEST(Trainer, ANanLossNamesTheBatch) {
   EXPECT_EQ(skipping.state().progress.iteration, 4);
   EXPECT_TRUE(std::isfinite(floats(model.weight("layer.weight"))[0]));
   EXPECT_THAT(recorder->events, ::testing::Contains(HasSubstr("skipped")));
+}
+
+/// Every third sample cannot be read.
+struct PartlyBadData : HiddenData {
+  using HiddenData::HiddenData;
+  void read(std::span<const int64_t> indices, const data::Draw& draw, const data::Batch& batch,
+            int64_t row) const override {
+    for (const int64_t index : indices) TW_REQUIRE(index % 3 != 2, "sample ", index, " is broken");
+    TensorDataset::read(indices, draw, batch, row);
+  }
+};
+
+TEST(Trainer, BadSamplesAreLeftOutOfTrainingAndValidationAndTold) {
+  Model model(affine_graph(2));
+  const Tensor x = random_tensor(DType::kF32, {9, 2}, 1);
+  const PartlyBadData data({x}, {x});
+  auto recorder = std::make_shared<Recorder>();
+  // Batches of one: some are empty.
+  TrainOptions options = quiet({.epochs = 2, .batch_size = 1, .shuffle_window = 4, .callbacks = {recorder}});
+  EXPECT_THAT(error_text([&] { Trainer(model, squared_error(), optim::sgd(), options).fit(data); }),
+              HasSubstr("is broken"));
+  options.bad_samples = data::BadSample::kSkip;
+  options.readers = 3;
+  Trainer trainer(model, squared_error(), optim::sgd(), options);
+  trainer.fit(data, data);
+  EXPECT_EQ(trainer.state().progress.iteration, 12);
+  EXPECT_EQ(trainer.skipped().count, 12) << "three in each epoch and each validation";
+  EXPECT_THAT(recorder->events, ::testing::Contains(HasSubstr("12 samples that could not be read were left out: ")));
+  EXPECT_TRUE(std::isfinite(trainer.evaluate(data).at("loss")));
+  EXPECT_EQ(trainer.skipped().count, 15);
 }
 
 TEST(Trainer, ALabelOutOfRangeChangesNothing) {
@@ -302,6 +355,8 @@ TEST(Trainer, RejectsWhatCannotWork) {
                                                       {"clip_value", {.clip_value = -1}},
                                                       {"batch_size", {.batch_size = 0}},
                                                       {"prefetch", {.prefetch = 0}},
+                                                      {"readers", {.readers = 100000}},
+                                                      {"shuffle_window", {.shuffle_window = -1}},
                                                       {"checkpoints.keep", {.checkpoints = {.keep = 0}}},
                                                       {"patience", {.early_stopping = {.patience = -1}}}};
   for (const auto& [name, options] : bad) {

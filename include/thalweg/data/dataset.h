@@ -42,6 +42,8 @@ class Dataset {
   virtual std::optional<Batch> lend(std::span<const int64_t> /*indices*/) const { return {}; }
   /// True if one sample is work enough for a task of its own, as an image is; else a loader reads a batch in one call.
   virtual bool is_costly() const { return false; }
+  /// True if to read a sample is to copy memory, so that all samples can be looked at before they are used.
+  virtual bool is_in_memory() const { return false; }
 
   /// A batch of so many rows with nothing in it.
   Batch allocate(int64_t rows) const;
@@ -58,6 +60,7 @@ class TensorDataset : public Dataset {
   std::vector<TensorType> input_types() const override;
   std::vector<TensorType> target_types() const override;
   void read(std::span<const int64_t> indices, const Draw& draw, const Batch& batch, int64_t row) const override;
+  bool is_in_memory() const override { return true; }
 
  private:
   std::vector<Tensor> inputs_;

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "thalweg/data/cache.h"
+#include "thalweg/data/files.h"
 #include "thalweg/data/transforms.h"
 
 namespace thalweg::data {
@@ -41,6 +42,8 @@ struct ImageFolderOptions {
 class ImageFolder : public Dataset {
  public:
   ImageFolder(const std::string& directory, const ImageFolderOptions& options);
+  /// Of a directory somewhere else. Paths in a manifest, which itself is a file of this machine, are within it.
+  ImageFolder(FilesPtr files, const ImageFolderOptions& options);
   ~ImageFolder() override;
 
   int64_t size() const override;
@@ -52,6 +55,7 @@ class ImageFolder : public Dataset {
   /// The class of each label.
   const std::vector<std::string>& classes() const;
   std::string path(int64_t index) const;
+  const Pipeline& pipeline() const;
   /// -1 without labels.
   int64_t label(int64_t index) const;
   CacheStatus cache_status() const;

@@ -14,7 +14,9 @@ namespace thalweg::data {
 /// What to do with a sample that cannot be read.
 enum class BadSample {
   kFail,  ///< the error comes out of Loader::next at the batch it concerns
-  kSkip   ///< the sample is left out, its batch is smaller by it, and it is counted; a batch of bad samples only fails
+  /// The sample is left out, its batch is smaller by it (or empty), and it is counted. If as many in a row as the
+  /// dataset holds cannot be read, that is an error all the same.
+  kSkip
 };
 
 struct LoaderOptions {
@@ -29,6 +31,20 @@ struct LoaderOptions {
   std::chrono::seconds patience{600};
 };
 
+/// Samples that were left out.
+struct SkippedSamples {
+  static constexpr size_t kMostReasons = 10;
+
+  int64_t count = 0;
+  /// Why, of the first few; each once, however often a sample came up.
+  std::vector<std::string> reasons = {};
+
+  void add(const SkippedSamples& others);
+};
+
+/// "3 samples that could not be read were left out: a.jpg: the file is empty; ...", "" if there is none.
+std::string to_string(const SkippedSamples& skipped);
+
 struct LoadedBatch {
   /// To be read only: it may be a part of what the dataset keeps (Dataset::lend). Otherwise its memory is used again
   /// for a later batch once no copy of these tensors is left.
@@ -40,13 +56,8 @@ struct LoadedBatch {
   int64_t whole_samples = 0;
   /// Time the caller had to wait for it.
   double wait_seconds = 0;
-};
-
-/// Samples that were left out.
-struct SkippedSamples {
-  int64_t count = 0;
-  /// Why, of the first few.
-  std::vector<std::string> reasons;
+  /// Of this batch.
+  SkippedSamples skipped = {};
 };
 
 /// Reads batches ahead of their use on threads of its own, and hands them out in the sampler's order. What comes out

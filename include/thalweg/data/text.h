@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "thalweg/data/dataset.h"
+#include "thalweg/data/files.h"
 
 namespace thalweg::data {
 
@@ -79,6 +80,8 @@ struct TextLinesOptions {
 class TextLines : public Dataset {
  public:
   TextLines(const std::string& path, Vocabulary vocabulary, const TextLinesOptions& options = {});
+  /// Of a file somewhere else (data/remote_files.h), which stays in memory.
+  TextLines(const Files& files, const std::string& path, Vocabulary vocabulary, const TextLinesOptions& options = {});
   ~TextLines() override;
 
   int64_t size() const override;
@@ -94,5 +97,7 @@ class TextLines : public Dataset {
 
 /// How often each token occurs in the lines that TextLines would read, for Vocabulary::from_counts.
 std::map<std::string, int64_t> count_tokens(const std::string& path, const TextLinesOptions& options = {});
+std::map<std::string, int64_t> count_tokens(const Files& files, const std::string& path,
+                                            const TextLinesOptions& options = {});
 
 }  // namespace thalweg::data

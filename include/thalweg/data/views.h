@@ -17,6 +17,7 @@ class View : public Dataset {
   std::vector<TensorType> target_types() const override { return sources_.front()->target_types(); }
   void read(std::span<const int64_t> indices, const Draw& draw, const Batch& batch, int64_t row) const override;
   bool is_costly() const override;
+  bool is_in_memory() const override;
 
  protected:
   struct Location {

@@ -119,13 +119,15 @@ arrow::Status load_s3() {
   return fs::LoadFileSystemFactories(path.c_str());
 }
 
+}  // namespace
+
 std::shared_ptr<fs::FileSystem> open_file_system(const std::string& uri, std::string& path) {
   const bool s3 = uri.starts_with("s3://");
   if (s3) {
     static const arrow::Status kLoaded = load_s3();
     require_ok(kLoaded, uri);
   }
-  auto system = value_of(fs::FileSystemFromUriOrPath(with_whole_path(uri), &path), uri);
+  auto system = about(uri, [&] { return value_of(fs::FileSystemFromUriOrPath(with_whole_path(uri), &path), uri); });
   // The threads of the first S3 system must have ended before the process takes its libraries apart.
   if (s3) {
     [[maybe_unused]] static const int kRegistered = std::atexit(fs::EnsureFinalized);
@@ -133,20 +135,12 @@ std::shared_ptr<fs::FileSystem> open_file_system(const std::string& uri, std::st
   return system;
 }
 
-}  // namespace
-
 FoundFiles find_files(const std::string& uri, const TableOptions& options) {
   FoundFiles result;
   result.uri = uri;
-  try {
-    std::string path;
-    result.system = open_file_system(uri, path);
-    result.files = files_below(*result.system, path, uri);
-  } catch (const Error&) {
-    throw;
-  } catch (const std::exception& error) {  // from libraries of cloud stores
-    raise(uri, ": ", error.what());
-  }
+  std::string path;
+  result.system = open_file_system(uri, path);
+  result.files = about(uri, [&] { return files_below(*result.system, path, uri); });
   result.format = choose_format(result.files, options.format, uri);
   const bool tabs = result.files.front().path().ends_with(".tsv") && options.csv_separator == ',';
   result.csv_separator = tabs ? '\t' : options.csv_separator;

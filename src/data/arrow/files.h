@@ -12,6 +12,9 @@
 
 namespace thalweg::data {
 
+/// The file system of a URI or path, and in `path` what follows it there. Throws Error that begins with the URI.
+std::shared_ptr<arrow::fs::FileSystem> open_file_system(const std::string& uri, std::string& path);
+
 /// Files of one format, found but not opened.
 struct FoundFiles {
   std::string uri;

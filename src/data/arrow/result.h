@@ -19,4 +19,16 @@ T value_of(arrow::Result<T> result, const std::string& what) {
   return std::move(result).ValueUnsafe();
 }
 
+/// What `call` returns; exceptions of libraries, as those of cloud stores, become Errors that begin with `what`.
+template <typename Call>
+auto about(const std::string& what, const Call& call) {
+  try {
+    return call();
+  } catch (const Error&) {
+    throw;
+  } catch (const std::exception& error) {
+    raise(what, ": ", error.what());
+  }
+}
+
 }  // namespace thalweg::data

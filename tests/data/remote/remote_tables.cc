@@ -5,12 +5,16 @@
 #include <arrow/csv/writer.h>
 #include <arrow/filesystem/api.h>
 #include <arrow/ipc/writer.h>
-#include <gtest/gtest.h>
+#include <gmock/gmock.h>
 #include <parquet/arrow/writer.h>
 
 #include <cstdlib>
 
 #include "support/error_text.h"
+#include "support/golden_image.h"
+#include "support/temporary_directory.h"
+#include "thalweg/data/image_folder.h"
+#include "thalweg/data/remote_files.h"
 #include "thalweg/data/table.h"
 
 namespace thalweg::data {
@@ -108,6 +112,29 @@ TEST_F(RemoteTables, CsvAndArrow) {
   for (const char* name : {"other/t.csv", "other/t.arrow"}) {
     expect_numbers(Table(uri_of(name), {.inputs = {{{"x", "y"}}}}), {.batch_size = 777, .shuffle = false});
   }
+}
+
+TEST_F(RemoteTables, AFolderOfImages) {
+  const auto write = [](const std::string& name, const std::string& bytes) {
+    write_file(name, [&](const auto& file) { return file->Write(bytes.data(), static_cast<int64_t>(bytes.size())); });
+  };
+  const std::string photo = testing::read_bytes(testing::image_path("photo.jpg"));
+  write("photos/cat/a.jpg", photo);
+  write("photos/dog/b.jpg", photo);
+  write("photos/dog/inner/c.png", testing::read_bytes(testing::image_path("photo.png")));
+  write("photos/dog/notes.txt", "no image");
+  write("photos/dog/x.jpg", photo.substr(0, 500));
+  const ImageFolder folder(remote_files(uri_of("photos")), {.pipeline = Pipeline({Resize{.height = 8, .width = 8}})});
+  EXPECT_EQ(folder.classes(), (std::vector<std::string>{"cat", "dog"}));
+  ASSERT_EQ(folder.size(), 4);
+  Loader loader(folder, BatchSampler(4, {.batch_size = 4, .shuffle = false}), {.bad = BadSample::kSkip});
+  LoadedBatch loaded;
+  ASSERT_TRUE(loader.next(loaded));
+  EXPECT_EQ(loaded.batch.size(), 3);
+  EXPECT_EQ(loaded.batch.targets[0].data<int64_t>()[2], 1);
+  EXPECT_THAT(loaded.skipped.reasons.at(0), ::testing::HasSubstr("/photos/dog/x.jpg: bad JPEG"));
+  EXPECT_THAT(testing::error_text([&] { remote_files(uri_of("nowhere")); }),
+              ::testing::HasSubstr("/nowhere: no such directory"));
 }
 
 TEST_F(RemoteTables, WhatIsNotThereIsNamed) {
