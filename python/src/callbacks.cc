@@ -72,7 +72,7 @@ void bind_states(nb::module_& module) {
 
 }  // namespace
 
-void SignalWatch::on_step(const TrainState& /*state*/) {
+void SignalWatch::look() {
   const nb::gil_scoped_acquire gil;
   if (failure_ || PyErr_CheckSignals() == 0) return;
   failure_ = std::make_unique<nb::python_error>();

@@ -5,15 +5,19 @@
 
 namespace thalweg::python {
 
-/// Ends a run after the step during which Ctrl-C, or another signal whose handler raises, came.
+/// Ends a run after the step, or the batch of a validation, during which Ctrl-C, or another signal whose handler
+/// raises, came.
 class SignalWatch : public Callback {
  public:
   void watch(Trainer& trainer) { trainer_ = &trainer; }
-  void on_step(const TrainState& state) override;
+  void on_step(const TrainState& /*state*/) override { look(); }
+  void on_validation_batch(const TrainState& /*state*/) override { look(); }
   /// After the run: raises what the handler raised, if it did.
   void rethrow();
 
  private:
+  void look();
+
   Trainer* trainer_ = nullptr;
   std::unique_ptr<nb::python_error> failure_;
 };

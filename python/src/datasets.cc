@@ -3,8 +3,8 @@
 
 #include "engine_calls.h"
 #include "thalweg/data.h"
+#include "thalweg/data/cache.h"
 #include "thalweg/data/idx.h"
-#include "thalweg/data/image_folder.h"
 #include "thalweg/data/text.h"
 #include "thalweg/data/views.h"
 #include "thalweg/fit_data.h"
@@ -98,6 +98,23 @@ std::pair<Arrays, Arrays> fetch(const Dataset& dataset, const std::vector<int64_
   return {batch.inputs, batch.targets};
 }
 
+void bind_skipped(nb::module_& m) {
+  using data::SkippedSamples;
+  using State = std::tuple<int64_t, std::vector<std::string>>;
+  nb::class_<SkippedSamples>(m, "SkippedSamples", "Samples that could not be read and were left out.")
+      .def_ro("count", &SkippedSamples::count, "One that came up in several epochs counts as often.")
+      .def_ro("reasons", &SkippedSamples::reasons, "Why, of the first few, with their paths.")
+      .def("__len__", [](const SkippedSamples& self) { return self.count; })
+      .def("__str__", [](const SkippedSamples& self) { return to_string(self); })
+      .def("__getstate__",
+           [](const SkippedSamples& self) {
+             return State{self.count, self.reasons};
+           })
+      .def("__setstate__", [](SkippedSamples& self, const State& state) {
+        new (&self) SkippedSamples{std::get<0>(state), std::get<1>(state)};
+      });
+}
+
 void bind_views(nb::module_& m) {
   nb::class_<data::Subset, Dataset>(m, "Subset", "Samples chosen by number.")
       .def(
@@ -113,22 +130,34 @@ void bind_views(nb::module_& m) {
             new (self) data::Concat({sources.begin(), sources.end()});
           },
           "sources"_a);
+  nb::class_<data::Shard, Dataset>(m, "Shard", "The share of worker `rank` of `world`: rank, rank + world, ...")
+      .def(
+          "__init__",
+          [](data::Shard* self, std::shared_ptr<Dataset> source, int64_t rank, int64_t world) {
+            new (self) data::Shard(std::move(source), rank, world);
+          },
+          "source"_a, "rank"_a, "world"_a);
+  nb::class_<data::Mix, Dataset>(m, "Mix", "`size` samples, of each source in proportion to its weight.")
+      .def(
+          "__init__",
+          [](data::Mix* self, const std::vector<std::shared_ptr<Dataset>>& sources, const std::vector<double>& weights,
+             int64_t size, uint64_t seed) {
+            new (self) data::Mix({sources.begin(), sources.end()}, weights, size, seed);
+          },
+          "sources"_a, "weights"_a, "size"_a, "seed"_a = 0);
+  nb::class_<data::Cached, Dataset>(m, "Cached", R"(Another dataset's samples, kept as they came out the first time.
+
+Up to `memory_bytes` stay in memory, then up to `disk_bytes` in a file of `directory`; the rest is read again.)")
+      .def(
+          "__init__",
+          [](data::Cached* self, std::shared_ptr<Dataset> source, int64_t memory_bytes, int64_t disk_bytes,
+             const std::string& directory) {
+            new (self) data::Cached(std::move(source), {memory_bytes, disk_bytes, directory});
+          },
+          "source"_a, "memory_bytes"_a, "disk_bytes"_a = 0, "directory"_a = "");
 }
 
 void bind_files(nb::module_& m) {
-  nb::class_<data::ImageFolder, Dataset>(m, "ImageFolder", R"(Images of a directory; each folder in it is a class.
-
-`pipeline` is JSON: {"transforms": [{"name": "resize_shorter", "shorter": 256}, {"name": "center_crop"}]}; what is absent
-keeps its default (include/thalweg/data/transforms.h).)")
-      .def(
-          "__init__",
-          [](data::ImageFolder* self, const std::string& directory, const std::optional<std::string>& pipeline) {
-            data::ImageFolderOptions options;
-            if (pipeline.has_value()) options.pipeline = data::Pipeline::from_json(*pipeline);
-            new (self) data::ImageFolder(directory, options);
-          },
-          "directory"_a, "pipeline"_a = nb::none())
-      .def_prop_ro("classes", &data::ImageFolder::classes);
   nb::class_<data::Vocabulary>(m, "Vocabulary", "Tokens and their numbers; 0 is padding, 1 a token that is not in it.")
       .def_static(
           "from_file",
@@ -227,7 +256,9 @@ void bind_datasets(nb::module_& module) {
 
 fetch(indices) gets a list of numbers and returns the inputs and the targets of these samples, a list of arrays each.)")
       .def(nb::init<nb::object, int64_t>(), "fetch"_a, "size"_a);
+  bind_skipped(m);
   bind_views(m);
+  bind_images(m);
   bind_files(m);
   bind_fitting(m);
 }

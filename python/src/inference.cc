@@ -31,6 +31,19 @@ nb::object call(const InferenceModel& model, const nb::args& args, const nb::kwa
   return call_result(outputs, output_name, as_dict);
 }
 
+nb::dict options_of(const InferenceModel& model) {
+  const InferenceOptions& options = model.options();
+  nb::dict result;
+  result["precision"] = options.precision.has_value() ? nb::cast(name_of(*options.precision)) : nb::none();
+  result["math"] = name_of(options.math);
+  result["tuning"] = name_of(options.tuning);
+  result["threads"] = options.threads;
+  result["max_programs"] = options.max_programs;
+  result["max_memory"] = options.max_memory;
+  result["max_seconds"] = options.max_seconds;
+  return result;
+}
+
 void bind_description(nb::module_& module) {
   nb::class_<ValueDescription>(module, "ValueDescription", "What goes into or comes out of a model.")
       .def_ro("name", &ValueDescription::name)
@@ -82,6 +95,7 @@ Calls may come from several threads at once, and leave the interpreter free mean
       .def_prop_ro("inputs", &InferenceModel::inputs)
       .def_prop_ro("outputs", &InferenceModel::outputs)
       .def_prop_ro("metadata", &InferenceModel::metadata)
+      .def_prop_ro("options", options_of, "As load takes them.")
       .def("explain", &InferenceModel::explain, "inputs"_a, nb::call_guard<nb::gil_scoped_release>(),
            "Which kernels run for these inputs, how long each takes, and why better ones declined.");
 }

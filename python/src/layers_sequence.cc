@@ -121,6 +121,16 @@ void def_transformer(nb::module_& m) {
   def_masked_forward(layer);
 }
 
+/// What thalweg.nn.TimeDistributed does: `module` says where in the graph it is, `body` is called with values.
+Value* distribute_over_time(const Module& module, const nb::callable& body, Value* x) {
+  const auto call = [&](Value* steps) {
+    nb::object value = nb::cast(steps, kReference);
+    keep_graph_alive(value);
+    return nb::cast<Value*>(body(value));
+  };
+  return nn::TimeDistributed(nn::Lambda(call)).forward(module.scope(), x);
+}
+
 }  // namespace
 
 void bind_sequence_layers(nb::module_& nn) {
@@ -131,6 +141,8 @@ void bind_sequence_layers(nb::module_& nn) {
   def_conv_lstm(nn);
   def_attention(nn);
   def_transformer(nn);
+  nn.def("_time_distributed", distribute_over_time, "module"_a, "body"_a, "x"_a, kReference,
+         nb::call_policy<KeepGraph>());
 }
 
 }  // namespace thalweg::python

@@ -97,6 +97,7 @@ void bind_arithmetic(nb::module_& m) {
   def_op(
       m, "modulo", [](Value* a, const Operand& b, bool truncated) { return ops::modulo(a, as_value(a, b), truncated); },
       "a"_a, "b"_a, "truncated"_a = false);
+  def_op(m, "rsub", ops::rsub, "a"_a, "b"_a, "A number minus a value.");
   def_op(m, "where", ops::where, "condition"_a, "a"_a, "b"_a);
   def_op(m, "cast", ops::cast, "x"_a, "dtype"_a);
   def_op(m, "scalar_like", ops::scalar_like, "like"_a, "value"_a);

@@ -21,6 +21,22 @@ OptimizeReport run(const std::string& path, const std::string& output, const std
   return call_engine([&] { return optimize(path, output, options); });
 }
 
+/// The fields of the reports, for pickle.
+using FormState =
+    std::tuple<std::string, double, double, uint64_t, double, double, int, std::vector<std::string>, bool, std::string>;
+using ReportState = std::tuple<std::vector<FormReport>, size_t>;
+
+FormState state_of(const FormReport& form) {
+  return {name_of(form.form),       form.milliseconds,     form.samples_per_second, form.bytes,    form.agreement.score,
+          form.agreement.max_error, form.quantised_layers, form.kept_layers,        form.accepted, form.note};
+}
+
+void set_state(FormReport& self, const FormState& state) {
+  const auto& [form, milliseconds, rate, bytes, score, error, quantised, kept, accepted, note] = state;
+  new (&self) FormReport{
+      model_form_from_name(form), milliseconds, rate, bytes, {score, error}, quantised, kept, accepted, note};
+}
+
 }  // namespace
 
 void bind_optimize(nb::module_& module) {
@@ -34,12 +50,21 @@ void bind_optimize(nb::module_& module) {
       .def_ro("quantised_layers", &FormReport::quantised_layers)
       .def_ro("kept_layers", &FormReport::kept_layers)
       .def_ro("accepted", &FormReport::accepted)
-      .def_ro("note", &FormReport::note);
+      .def_ro("note", &FormReport::note)
+      .def("__getstate__", state_of)
+      .def("__setstate__", set_state);
   nb::class_<OptimizeReport>(module, "OptimizeReport", "Every form that was tried; str() is a table of them.")
       .def_ro("forms", &OptimizeReport::forms)
       .def_prop_ro("chosen", [](const OptimizeReport& self) { return self.forms[self.chosen]; })
       .def("to_json", [](const OptimizeReport& self) { return to_json(self); })
-      .def("__str__", [](const OptimizeReport& self) { return to_table(self); });
+      .def("__str__", [](const OptimizeReport& self) { return to_table(self); })
+      .def("__getstate__",
+           [](const OptimizeReport& self) {
+             return ReportState{self.forms, self.chosen};
+           })
+      .def("__setstate__", [](OptimizeReport& self, const ReportState& state) {
+        new (&self) OptimizeReport{std::get<0>(state), std::get<1>(state)};
+      });
   const OptimizeOptions usual;
   module.def("optimize_file", run, "path"_a, "output"_a, nb::kw_only(), "forms"_a = std::vector<std::string>(),
              "data"_a = usual.data, "shapes"_a = usual.shapes, "calibration"_a = name_of(usual.calibration),

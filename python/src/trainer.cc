@@ -12,13 +12,6 @@ struct WatchedTrainer {
   std::unique_ptr<Trainer> trainer;
 };
 
-ShowProgress progress_from(const std::string& name) {
-  if (name == "auto") return ShowProgress::kAuto;
-  if (name == "lines") return ShowProgress::kLines;
-  if (name == "none") return ShowProgress::kNone;
-  raise_input_error("progress is '", name, "', not auto, lines or none");
-}
-
 /// Sets fields from keyword arguments, those that were given.
 class Keywords {
  public:
@@ -36,6 +29,20 @@ class Keywords {
     const nb::object value = take(name);
     if (value.is_none()) return;
     if (!nb::try_cast(value, field)) raise_input_error(what_, " ", name, " cannot be ", nb::repr(value).c_str());
+  }
+  template <typename T>
+  void set_choice(const char* name, T& field, std::initializer_list<std::pair<const char*, T>> choices) {
+    std::string text, known;
+    set(name, text);
+    if (text.empty()) return;
+    for (const auto& [choice, value] : choices) {
+      if (text == choice) {
+        field = value;
+        return;
+      }
+      known += (known.empty() ? "" : ", ") + std::string(choice);
+    }
+    raise_input_error(what_, " ", name, " is '", text, "', not one of ", known);
   }
   template <typename T>
   void set_named(const char* name, T& field, T (*from_name)(const std::string&)) {
@@ -77,12 +84,22 @@ void set_metrics(Keywords& keywords, TrainOptions& options) {
   }
 }
 
+void set_reading(Keywords& keywords, TrainOptions& options) {
+  using data::BadSample, data::LastBatch;
+  keywords.set("batch_size", options.batch_size);
+  keywords.set("shuffle", options.shuffle);
+  keywords.set("shuffle_window", options.shuffle_window);
+  keywords.set("prefetch", options.prefetch);
+  keywords.set("readers", options.readers);
+  keywords.set_choice("last_batch", options.last_batch, {{"keep", LastBatch::kKeep}, {"drop", LastBatch::kDrop}});
+  keywords.set_choice("bad_samples", options.bad_samples, {{"fail", BadSample::kFail}, {"skip", BadSample::kSkip}});
+}
+
 TrainOptions options_from(const nb::dict& given) {
   Keywords keywords("train option", given);
   TrainOptions options;
   keywords.set("epochs", options.epochs);
-  keywords.set("batch_size", options.batch_size);
-  keywords.set("shuffle", options.shuffle);
+  set_reading(keywords, options);
   keywords.set("seed", options.seed);
   keywords.set("learning_rate", options.learning_rate);
   keywords.set("accumulate", options.accumulate);
@@ -91,12 +108,13 @@ TrainOptions options_from(const nb::dict& given) {
   keywords.set_named("precision", options.precision, precision_from_name);
   keywords.set_named("math", options.math, math_from_name);
   keywords.set_named("tuning", options.tuning, tuning_from_name);
-  keywords.set_named("progress", options.progress, progress_from);
+  keywords.set_choice("non_finite", options.non_finite, {{"error", NonFinite::kError}, {"skip", NonFinite::kSkip}});
+  keywords.set_choice("progress", options.progress,
+                      {{"auto", ShowProgress::kAuto}, {"lines", ShowProgress::kLines}, {"none", ShowProgress::kNone}});
   keywords.set("threads", options.threads);
   keywords.set("score", options.score);
   keywords.set("checkpoints", options.checkpoints.directory);
   keywords.set("tensorboard", options.tensorboard);
-  keywords.set("prefetch", options.prefetch);
   keywords.set("schedule", options.schedule);
   keywords.set("callbacks", options.callbacks);
   const SchemeHandle* scheme = nullptr;
@@ -126,7 +144,15 @@ std::vector<EpochRecord> fit(WatchedTrainer& self, const data::Dataset& train, c
 }
 
 Scores evaluate(WatchedTrainer& self, const data::Dataset& data) {
-  return call_engine([&] { return self.trainer->evaluate(data); });
+  Scores scores = call_engine([&] { return self.trainer->evaluate(data); });
+  self.signals->rethrow();
+  return scores;
+}
+
+double score(WatchedTrainer& self, const data::Dataset& data) {
+  const double value = call_engine([&] { return self.trainer->score(data); });
+  self.signals->rethrow();
+  return value;
 }
 
 }  // namespace
@@ -145,13 +171,8 @@ optimiser too (include/thalweg/fit_data.h).)")
       .def("fit", fit, "train"_a, "validation"_a.none() = nb::none(),
            "Trains until the end, and returns the record of every epoch. Ctrl-C ends it after the step under way.")
       .def("evaluate", evaluate, "data"_a, "The mean loss and the metrics over all samples.")
-      .def(
-          "score",
-          [](WatchedTrainer& self, const data::Dataset& data) {
-            return call_engine([&] { return self.trainer->score(data); });
-          },
-          "data"_a,
-          "The first metric or what `score` names, negative if lower is better; minus the loss without metrics.")
+      .def("score", score, "data"_a,
+           "The first metric or what `score` names, negative if lower is better; minus the loss without metrics.")
       .def(
           "request_stop", [](WatchedTrainer& self, bool stop) { self.trainer->request_stop(stop); }, "stop"_a = true,
           "Ends fit, on another thread or in a callback, after the step under way.")
@@ -163,6 +184,9 @@ optimiser too (include/thalweg/fit_data.h).)")
           [](WatchedTrainer& self, const std::string& path) { return self.trainer->save_checkpoint(path); },
           "directory"_a, nb::call_guard<nb::gil_scoped_release>())
       .def_prop_ro("history", [](WatchedTrainer& self) { return self.trainer->history(); })
+      .def_prop_ro(
+          "skipped", [](WatchedTrainer& self) { return self.trainer->skipped(); },
+          "Samples that could not be read and were left out, with bad_samples=\"skip\".")
       .def_prop_ro("state", [](WatchedTrainer& self) { return self.trainer->state(); })
       .def(
           "explain", [](WatchedTrainer& self) { return self.trainer->explain(); },

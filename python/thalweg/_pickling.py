@@ -4,28 +4,43 @@ import copyreg
 import os
 import tempfile
 
-from thalweg._core import Graph, Model
+from thalweg._core import Graph, InferenceModel, Model
+
+_GRAPH = "graph.safetensors"
+_MODEL = "model.onnx"
 
 
-def _content(saved):
+def _files_of(save, name):
+    """What ``save`` writes to a path of this name, and beside it: the content of each file by its name."""
     with tempfile.TemporaryDirectory() as folder:
-        path = os.path.join(folder, "graph.safetensors")
-        saved.save_for_training(path)
-        with open(path, "rb") as file:
-            return file.read()
+        save(os.path.join(folder, name))
+        files = {}
+        for entry in os.scandir(folder):
+            with open(entry.path, "rb") as file:
+                files[entry.name] = file.read()
+        return files
 
 
-def _graph(content):
+def _from_files(load, name, files, options):
     with tempfile.TemporaryDirectory() as folder:
-        path = os.path.join(folder, "graph.safetensors")
-        with open(path, "wb") as file:
-            file.write(content)
-        return Graph.load_for_training(path)
+        for other, content in files.items():
+            with open(os.path.join(folder, other), "wb") as file:
+                file.write(content)
+        return load(os.path.join(folder, name), **options)
 
 
-def _model(content, options):
-    return Model(_graph(content), **options)
+def _graph(files):
+    return _from_files(Graph.load_for_training, _GRAPH, files, {})
 
 
-copyreg.pickle(Graph, lambda graph: (_graph, (_content(graph),)))
-copyreg.pickle(Model, lambda model: (_model, (_content(model), model.predict_options)))
+def _model(files, options):
+    return Model(_graph(files), **options)
+
+
+def _inference_model(files, options):
+    return _from_files(InferenceModel.load, _MODEL, files, options)
+
+
+copyreg.pickle(Graph, lambda graph: (_graph, (_files_of(graph.save_for_training, _GRAPH),)))
+copyreg.pickle(Model, lambda model: (_model, (_files_of(model.save_for_training, _GRAPH), model.predict_options)))
+copyreg.pickle(InferenceModel, lambda model: (_inference_model, (_files_of(model.save, _MODEL), model.options)))

@@ -60,5 +60,6 @@ def group(workers, scheme, work):
         for process in processes:
             if process.is_alive():
                 process.kill()
+                process.join(_SECONDS_TO_END)
     if not failures.empty():
         raise Error(f"a worker failed: {failures.get()}")

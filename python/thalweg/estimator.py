@@ -145,6 +145,7 @@ class Estimator:
             trainer.fit(train, validation)
         finally:
             self.history_ = History(trainer.history)
+            self.skipped_ = trainer.skipped
 
     def find_learning_rate(self, X: Any, y: Any = None, **options: Any) -> RateCurve:
         """What the loss does as the learning rate grows (thalweg.find_learning_rate); trains nothing for good."""
@@ -168,12 +169,14 @@ class Estimator:
         source = self._dataset(model, X, None) if _inputs.is_dataset(X) else self._inputs(model, X)
         return data.predict(model, source, self.batch_size)
 
-    def save(self, path: str | os.PathLike[str]) -> None:
-        """What the model computes, as an ONNX file that thalweg.Model.load or any other runtime reads; if the name ends in
-        .safetensors, the weights, which ``load`` takes."""
+    def save(self, path: str | os.PathLike[str], metadata: dict[str, str] | None = None) -> None:
+        """What the model computes, as an ONNX file that thalweg.Model.load or any other runtime reads, with ``metadata``,
+        such as thalweg.data.ImageFolder.metadata; if the name ends in .safetensors, the weights, which ``load`` takes."""
         model = self._fitted()
-        write = model.save_weights if os.fspath(path).endswith(_WEIGHTS) else model.save
-        write(os.fspath(path))
+        if os.fspath(path).endswith(_WEIGHTS):
+            model.save_weights(os.fspath(path))
+        else:
+            model.save(os.fspath(path), metadata or {})
 
     def load(self, path: str | os.PathLike[str], X: Any = None) -> "Estimator":
         """Takes the model of an ONNX file or the weights of a .safetensors file. For weights, an estimator of a module that

@@ -72,4 +72,7 @@ class Optimized:
         return self.model(*inputs, **named)
 
     def __getattr__(self, name):
+        # pickle asks for methods before there is a model.
+        if name.startswith("__"):
+            raise AttributeError(name)
         return getattr(self.model, name)

@@ -1,5 +1,6 @@
 """Estimator: what it takes, what it refuses, scikit-learn around it, workers."""
 
+import multiprocessing
 import os
 import pickle
 import signal
@@ -218,17 +219,20 @@ def test_fitted_estimators_can_be_pickled_and_train_on(make):
     assert len(cross_val_score(again, x, y, cv=2)) == 2
 
 
-def test_ctrl_c_leaves_a_usable_estimator():
+@pytest.mark.parametrize("workers", [None, 2])
+def test_ctrl_c_leaves_a_usable_estimator(workers):
     class Interrupt(thalweg.Callback):
         def on_step(self, state):
             if state.iteration == 35:
                 os.kill(os.getpid(), signal.SIGINT)
 
     x, y = points()
-    stopped = estimator(epochs=10**6, callbacks=[Interrupt()])
+    before = set(multiprocessing.active_children())
+    stopped = estimator(epochs=10**6, workers=workers, callbacks=[Interrupt()])
     with pytest.raises(KeyboardInterrupt):
         stopped.fit(x, y)
     assert len(stopped.history_) == 3 and stopped.score(x, y) > 0.8
+    assert set(multiprocessing.active_children()) <= before
 
 
 def test_checkpoints_early_stopping_and_events(tmp_path):

@@ -1,5 +1,6 @@
 """Models: calls in every form, weights, files, threads."""
 
+import os
 import pickle
 import threading
 
@@ -156,3 +157,16 @@ def test_models_and_graphs_can_be_pickled(rng):
     restored = pickle.loads(pickle.dumps(graph))
     assert [repr(node) for node in restored.nodes] == [repr(node) for node in graph.nodes]
     np.testing.assert_array_equal(thalweg.Model(restored)(x), thalweg.Model(graph)(x))
+
+
+def test_loaded_models_can_be_pickled(two, arrays, tmp_path):
+    path = str(tmp_path / "model.onnx")
+    two.save(path)
+    model = thalweg.Model.load(path, threads=1, max_seconds=5.0)
+    pickled = pickle.dumps(model)
+    os.remove(path)
+    again = pickle.loads(pickled)
+    for given, expected in zip(again(*arrays), model(*arrays)):
+        np.testing.assert_array_equal(given, expected)
+    assert again.options == model.options and again.options["max_seconds"] == 5.0
+    assert [value.name for value in again.inputs] == ["a", "b"]

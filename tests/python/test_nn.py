@@ -43,6 +43,10 @@ LAYERS = [
     (nn.ReLU(inplace=True), (2, 3)),
     (nn.PReLU(3), (2, 3)),
     (nn.GLU(), (2, 4)),
+    (nn.Concat(nn.Linear(4, 3), nn.Sequential(nn.Linear(4, 2), nn.ReLU())), (2, 4)),
+    (nn.Sum(nn.Linear(4, 3), nn.Linear(4, 3, bias=False)), (2, 4)),
+    (nn.Residual(nn.Linear(4, 4)), (2, 4)),
+    (nn.TimeDistributed(nn.Conv2d(2, 3, 3)), (2, 5, 2, 6, 6)),
     (nn.TransformerEncoderLayer(8, 2, dim_feedforward=16, batch_first=True), (2, 5, 8)),
     (nn.TransformerEncoder(nn.TransformerEncoderLayer(8, 2, 16, batch_first=True), 2, nn.LayerNorm(8)), (2, 5, 8)),
 ]
@@ -200,6 +204,45 @@ def test_errors_name_the_layer():
 
     with pytest.raises(thalweg.Error, match=r"body\.1"):
         thalweg.Model(Net(), [thalweg.Input((None, 4))])
+
+
+def test_containers_of_branches(rng):
+    x = rng.random((2, 5, 4)).astype("float32")
+
+    def result(module):
+        model = thalweg.Model(module, [thalweg.Input((None, 5, 4))])
+        return model(x), model.state_dict()
+
+    joined, w = result(nn.Concat(nn.Linear(4, 3), nn.Identity(), dim=2))
+    np.testing.assert_allclose(joined, np.concatenate([x @ w["0.weight"].T + w["0.bias"], x], 2), rtol=1e-5)
+    total, w = result(nn.Sum(nn.Linear(4, 4), nn.Identity(), nn.Identity()))
+    np.testing.assert_allclose(total, x @ w["0.weight"].T + w["0.bias"] + 2 * x, rtol=1e-5)
+    around, w = result(nn.Residual(nn.Linear(4, 4)))
+    np.testing.assert_allclose(around, x @ w["body.weight"].T + w["body.bias"] + x, rtol=1e-5)
+    steps, w = result(nn.TimeDistributed(nn.Linear(4, 2)))
+    np.testing.assert_allclose(steps, x @ w["body.weight"].T + w["body.bias"], rtol=1e-5, atol=1e-6)
+    with pytest.raises(TypeError, match="Residual is made around a module, not a str"):
+        nn.Residual("relu")
+    with pytest.raises(thalweg.Error, match="TimeDistributed: takes \\[N, T, ...\\]"):
+        thalweg.Model(nn.TimeDistributed(nn.ReLU()), [thalweg.Input((None, 4))])
+
+
+def test_modules_by_name_and_functions():
+    class Heads(nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.double = nn.Lambda(ops.square)
+            self.heads = nn.ModuleDict({"age": nn.Linear(4, 1), "city": nn.Linear(4, 7)})
+
+        def forward(self, x):
+            return {name: head(self.double(x)) for name, head in self.heads.items()}
+
+    net = Heads()
+    model = thalweg.Model(net, [thalweg.Input((None, 4))])
+    assert "heads.city.weight" in model.weight_names() and len(net.heads) == 2
+    assert net.heads["age"] is list(net.heads.values())[0]
+    answers = model({"input": np.ones((2, 4), "float32")})
+    assert {name: answer.shape for name, answer in answers.items()} == {"age": (2, 1), "city": (2, 7)}
 
 
 def test_misuse_is_explained():

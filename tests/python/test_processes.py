@@ -44,6 +44,13 @@ def test_forked_processes_can_use_a_model():
     np.testing.assert_array_equal(answer_of("fork", predict, model, x), model(x))
 
 
+def test_spawned_processes_can_use_a_loaded_model(tmp_path):
+    x, y = points()
+    estimator().fit(x, y).save(str(tmp_path / "model.onnx"))
+    model = thalweg.Model.load(str(tmp_path / "model.onnx"))
+    np.testing.assert_array_equal(answer_of("spawn", predict, model, x), model(x))
+
+
 def test_forked_and_spawned_processes_can_train():
     x, y = points()
     expected = estimator().fit(x, y).predict(x)

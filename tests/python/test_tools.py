@@ -1,5 +1,7 @@
 """optimize and the search for a learning rate."""
 
+import pickle
+
 import numpy as np
 import pytest
 
@@ -26,6 +28,9 @@ def test_optimize_returns_a_callable_and_prints_a_table(network, rng, capsys, tm
     assert fast.report.chosen.accepted and fast.report.chosen.agreement >= 0.99
     assert fast(x).shape == (4, 4) and fast.inputs[0].name == "input"
     np.testing.assert_array_equal(thalweg.Model.load(str(tmp_path / "fast.onnx"))(x), fast(x))
+    again = pickle.loads(pickle.dumps(fast))
+    np.testing.assert_array_equal(again(x), fast(x))
+    assert str(again.report) == str(fast.report) and again.report.chosen.form == fast.report.chosen.form
 
 
 def test_optimize_for_one_form_from_a_file(network, rng, tmp_path, capsys):

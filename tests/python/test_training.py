@@ -161,6 +161,27 @@ def test_ctrl_c_stops_within_a_step(perceptron, train):
     trainer.evaluate(train)
 
 
+def test_ctrl_c_stops_a_validation(perceptron, train):
+    x, y = points(1000)
+    fetched = []
+
+    def fetch(indices):
+        fetched.append(indices)
+        if len(fetched) == 5:
+            os.kill(os.getpid(), signal.SIGINT)
+        return [x[indices]], [y[indices]]
+
+    trainer = trainer_of(perceptron, batch_size=1, epochs=1)
+    with pytest.raises(KeyboardInterrupt):
+        trainer.fit(data.Subset(train, [0]), data.FunctionDataset(fetch, 1000))
+    assert len(fetched) < 20
+    fetched.clear()
+    with pytest.raises(KeyboardInterrupt):
+        trainer.evaluate(data.FunctionDataset(fetch, 1000))
+    assert len(fetched) < 20
+    assert trainer.evaluate(train)["loss"] > 0
+
+
 def test_stop_from_another_thread(perceptron, train):
     trainer = trainer_of(perceptron, epochs=10**6)
     timer = threading.Timer(0.3, trainer.request_stop)

@@ -1,5 +1,6 @@
 // Copyright The Thalweg Authors. SPDX-License-Identifier: Apache-2.0
 #include "casters.h"
+#include "thalweg/data/remote_files.h"
 #include "thalweg/data/table.h"
 
 namespace thalweg::python {
@@ -16,13 +17,47 @@ TensorColumns columns_from(const Columns& given, DType dtype) {
   return {std::get<std::vector<std::string>>(given), dtype, false};
 }
 
+/// Column, comparison and value, as pyarrow's filters.
+using Filter = std::vector<std::tuple<std::string, std::string, std::variant<int64_t, double, bool, std::string>>>;
+
+std::vector<data::Condition> conditions_from(const Filter& filter) {
+  using Kind = data::Condition::Kind;
+  static const std::map<std::string, Kind> kKinds = {{"==", Kind::kEqual},  {"!=", Kind::kNotEqual},
+                                                     {"<", Kind::kLess},    {"<=", Kind::kLessEqual},
+                                                     {">", Kind::kGreater}, {">=", Kind::kGreaterEqual}};
+  std::vector<data::Condition> conditions;
+  for (const auto& [column, comparison, value] : filter) {
+    const auto kind = kKinds.find(comparison);
+    if (kind == kKinds.end()) {
+      raise_input_error("filter: '", comparison, "' of column '", column, "' is not one of ==, !=, <, <=, >, >=");
+    }
+    conditions.push_back({column, kind->second, value});
+  }
+  return conditions;
+}
+
+data::BadSample bad_rows_from(const std::string& name) {
+  if (name == "fail") return data::BadSample::kFail;
+  if (name == "skip") return data::BadSample::kSkip;
+  raise_input_error("bad_rows is '", name, "', not fail or skip");
+}
+
+char separator_from(const std::string& text) {
+  if (text.size() != 1) raise_input_error("separator is '", text, "', not one ASCII character");
+  return text[0];
+}
+
 void init_table(data::Table* self, const std::string& uri, const Columns& inputs, const std::optional<Columns>& target,
-                DType dtype, DType target_dtype, std::optional<double> fill, int64_t memory_bytes, int threads) {
+                DType dtype, DType target_dtype, const Filter& filter, std::optional<double> fill,
+                const std::string& bad_rows, const std::string& separator, int64_t memory_bytes, int threads) {
   data::TableOptions options;
   options.inputs = {columns_from(inputs, dtype)};
   if (target.has_value()) options.targets = {columns_from(*target, target_dtype)};
   if (fill.has_value()) options.nulls = data::Nulls::kFill;
   options.fill = fill.value_or(options.fill);
+  options.filter = conditions_from(filter);
+  options.bad_rows = bad_rows_from(bad_rows);
+  options.csv_separator = separator_from(separator);
   options.memory_bytes = memory_bytes;
   options.threads = threads;
   const nb::gil_scoped_release release;
@@ -52,12 +87,20 @@ NB_MODULE(_arrow, module) {
 
     thalweg.data.Table("s3://bucket/rides", inputs=["distance", "hour"], target="fare", target_dtype="float32")
 
-A list of columns becomes one matrix, a single name one number for each row. Nulls are an error unless `fill` stands in.)")
+A list of columns becomes one matrix, a single name one number for each row. Nulls are an error unless `fill` stands in.
+All conditions of `filter` must hold, as in [("fare", ">", 0)]. CSV rows of the wrong length are an error, or with
+bad_rows="skip" are left out and counted.)")
       .def("__init__", init_table, "uri"_a, "inputs"_a, "target"_a = nb::none(), nb::kw_only(),
-           "dtype"_a = data::TensorColumns{}.dtype, "target_dtype"_a = thalweg::DType::kI64, "fill"_a = nb::none(),
-           "memory_bytes"_a = usual.memory_bytes, "threads"_a = usual.threads)
+           "dtype"_a = data::TensorColumns{}.dtype, "target_dtype"_a = thalweg::DType::kI64, "filter"_a = Filter(),
+           "fill"_a = nb::none(), "bad_rows"_a = "fail", "separator"_a = ",", "memory_bytes"_a = usual.memory_bytes,
+           "threads"_a = usual.threads)
       .def_prop_ro("skipped_rows", &data::Table::skipped_rows);
   module.def("table_columns", columns_of, "uri"_a, nb::call_guard<nb::gil_scoped_release>(),
              "Name and Arrow type of each column.");
+  module.def(
+      "remote_files",
+      [](const std::string& uri) { return std::const_pointer_cast<data::Files>(data::remote_files(uri)); }, "uri"_a,
+      nb::call_guard<nb::gil_scoped_release>(),
+      "Files at an address that Arrow opens (hdfs, s3, gs, abfss), for ImageFolder.");
   module.def("arrow_version", data::arrow_version, "Of the Arrow library that reads the files.");
 }

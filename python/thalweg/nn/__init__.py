@@ -17,5 +17,15 @@ it. Weights are named after attributes, as in PyTorch: "encoder.0.weight".
 """
 
 from thalweg._core.nn import *  # noqa: F403
-from thalweg.nn.containers import ModuleList, Sequential, TransformerEncoder  # noqa: F401
+from thalweg.nn.containers import (  # noqa: F401
+    Concat,
+    Lambda,
+    ModuleDict,
+    ModuleList,
+    Residual,
+    Sequential,
+    Sum,
+    TimeDistributed,
+    TransformerEncoder,
+)
 from thalweg.nn.losses import *  # noqa: F403

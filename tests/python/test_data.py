@@ -1,0 +1,189 @@
+"""thalweg.data: folders of images and tables, and what they say of bad files."""
+
+import os
+import pathlib
+import pickle
+import struct
+import zlib
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+import thalweg
+from thalweg import data, nn
+
+GOLDEN = pathlib.Path(__file__).parents[1] / "golden" / "images"
+SMALL = {"transforms": [{"name": "resize", "height": 8, "width": 8}]}
+ODD = {"mislabelled.jpg": "photo.png", "cmyk.jpg": "photo_cmyk.jpg", "deep.png": "photo_16bit.png", "moving.gif": "photo.gif"}
+
+
+def chunk(kind, content):
+    return struct.pack(">I", len(content)) + kind + content + struct.pack(">I", zlib.crc32(kind + content))
+
+
+def bomb(side=30000):
+    """A PNG file of some kilobytes that is an image of 900 million pixels."""
+    row = b"\0" * (1 + side // 8)
+    packer = zlib.compressobj(9)
+    pixels = b"".join([*(packer.compress(row * 100) for _ in range(side // 100)), packer.flush()])
+    header = struct.pack(">IIBBBBB", side, side, 1, 0, 0, 0, 0)
+    return b"\x89PNG\r\n\x1a\n" + chunk(b"IHDR", header) + chunk(b"IDAT", pixels) + chunk(b"IEND", b"")
+
+
+@pytest.fixture
+def photos(tmp_path):
+    for folder in ("cat", "dog"):
+        (tmp_path / folder).mkdir()
+        for name, source in ODD.items():
+            (tmp_path / folder / name).write_bytes((GOLDEN / source).read_bytes())
+    return tmp_path
+
+
+def test_odd_images_are_read(photos):
+    folder = data.ImageFolder(str(photos), SMALL)
+    assert len(folder) == 8 and folder.classes == ["cat", "dog"]
+    inputs, targets = folder.fetch(list(range(8)))
+    assert inputs[0].shape == (8, 3, 8, 8) and np.isfinite(inputs[0]).all()
+    np.testing.assert_array_equal(targets[0], [0] * 4 + [1] * 4)
+
+
+def test_images_at_an_address(photos):
+    files = data.remote_files(f"file://{photos}")
+    assert len(files.list()) == 8 and files.name == f"file://{photos}"
+    here, there = data.ImageFolder(str(photos), SMALL), data.ImageFolder(files, SMALL)
+    assert there.classes == here.classes
+    np.testing.assert_array_equal(there.fetch([7])[0][0], here.fetch([7])[0][0])
+    with pytest.raises(thalweg.Error, match="nowhere: no such directory"):
+        data.remote_files(f"file://{photos}/nowhere")
+
+
+BAD = {
+    "cut.jpg": ((GOLDEN / "photo.jpg").read_bytes()[:700], "cut.jpg: "),
+    "empty.png": (b"", "empty.png: the file is empty"),
+    "text.gif": (b"no image", "text.gif: is no JPEG, PNG, GIF or BMP image"),
+    "bomb.png": (bomb(), "bomb.png: 30000 x 30000 pixels are more than the limit"),
+}
+
+
+@pytest.mark.parametrize("name", BAD)
+def test_bad_images_are_named(photos, name):
+    content, message = BAD[name]
+    (photos / "dog" / name).write_bytes(content)
+    folder = data.ImageFolder(str(photos), SMALL)
+    (number,) = [i for i in range(len(folder)) if folder.path(i).endswith(name)]
+    with pytest.raises(thalweg.Error, match=f"{photos}/dog/{message}"):
+        folder.fetch([number])
+
+
+def test_a_run_leaves_bad_images_out_and_tells(photos, capfd):
+    for name, (content, _) in BAD.items():
+        (photos / "dog" / name).write_bytes(content)
+    folder = data.ImageFolder(str(photos), SMALL)
+    net = nn.Sequential(nn.Flatten(), nn.Linear(192, 2))
+    failing = thalweg.Estimator(net, epochs=1, progress="none")
+    with pytest.raises(thalweg.Error, match=f"{photos}/dog/"):
+        failing.fit(folder)
+    options = {"bad_samples": "skip", "readers": 3, "shuffle_window": 5, "last_batch": "keep"}
+    fitted = thalweg.Estimator(net, batch_size=2, epochs=2, progress="lines", options=options)
+    fitted.fit(folder, validation=folder)
+    # In two epochs and two validations.
+    assert fitted.skipped_.count == 16 and f"{photos}/dog/" in fitted.skipped_.reasons[0]
+    assert "16 samples that could not be read were left out: " in capfd.readouterr().err
+    assert str(pickle.loads(pickle.dumps(fitted)).skipped_) == str(fitted.skipped_)
+    fitted.save(photos / "model.onnx", folder.metadata)
+    metadata = thalweg.Model.load(str(photos / "model.onnx")).metadata
+    assert metadata["thalweg.class_names"] == '["cat","dog"]' and '"resize"' in metadata["thalweg.preprocessing"]
+
+
+def test_options_of_image_folders(photos, tmp_path):
+    manifest = tmp_path / "list.csv"
+    manifest.write_text("cat/cmyk.jpg,3\ndog/moving.gif,1\n")
+    gray = SMALL | {"output": {"mean": [0.5], "deviation": [0.5]}}
+    listed = data.ImageFolder(str(photos), gray, manifest=str(manifest), color="gray", memory_bytes=10**6)
+    inputs, targets = listed.fetch([0, 1])
+    assert inputs[0].shape == (2, 1, 8, 8) and list(targets[0]) == [3, 1]
+    plain = data.ImageFolder(str(photos), '{"transforms": [{"name": "resize", "height": 4, "width": 4}]}', labels=False)
+    assert plain.target_types == [] and plain.fetch([0])[0][0].shape == (1, 3, 4, 4)
+    small = data.ImageFolder(str(photos), SMALL, max_pixels=100)
+    with pytest.raises(thalweg.Error, match="61 x 47 pixels are more than the limit of 100"):
+        small.fetch([0])
+    with pytest.raises(ValueError, match="color is 'cmyk', not rgb or gray"):
+        data.ImageFolder(str(photos), SMALL, color="cmyk")
+    with pytest.raises(thalweg.Error, match="resise"):
+        data.ImageFolder(str(photos), {"transforms": [{"name": "resise"}]})
+    with pytest.raises(thalweg.Error, match=f"{photos}/nowhere: cannot list"):
+        data.ImageFolder(str(photos / "nowhere"), SMALL)
+
+
+def test_a_folder_that_cannot_be_listed_is_named(photos):
+    (photos / "cat").chmod(0)
+    if os.access(photos / "cat", os.R_OK):
+        pytest.skip("nothing is unreadable to this user")
+    with pytest.raises(thalweg.Error, match=f"{photos}/cat: cannot list: Permission denied"):
+        data.ImageFolder(str(photos), SMALL)
+    (photos / "cat").chmod(0o700)
+
+
+def test_bad_tables_are_named(tmp_path):
+    ragged = tmp_path / "ragged.csv"
+    ragged.write_text("x,y\n1,2\n3\n5,6,7\n8,9\n")
+    with pytest.raises(thalweg.Error, match=f"{ragged}.*Expected 2 columns, got 1"):
+        data.Table(str(ragged), ["x", "y"])
+    left = data.Table(str(ragged), ["x", "y"], bad_rows="skip")
+    assert left.skipped_rows >= 2
+    np.testing.assert_array_equal(left.fetch([0, 1])[0][0], [[1, 2], [8, 9]])
+    nulls = tmp_path / "nulls.parquet"
+    pq.write_table(pa.table({"x": [1.0, None, 3.0], "y": [1, 2, 3]}), nulls)
+    with pytest.raises(thalweg.Error, match=f"{nulls}: column 'x' is null in row 1"):
+        data.Table(str(nulls), ["x"], "y").fetch([0, 1])
+    filled = data.Table(str(nulls), ["x"], "y", fill=-1.0)
+    np.testing.assert_array_equal(filled.fetch([1])[0][0], [[-1]])
+    (tmp_path / "cut.parquet").write_bytes(nulls.read_bytes()[:100])
+    with pytest.raises(thalweg.Error, match="cut.parquet"):
+        data.Table(str(tmp_path / "cut.parquet"), ["x"])
+
+
+def test_tables_are_filtered(tmp_path):
+    path = tmp_path / "trips.csv"
+    path.write_text("city;fare;tip\nrome;3;1\noslo;-1;0\nrome;9;2\n")
+    rome = data.Table(str(path), ["fare"], "tip", filter=[("city", "==", "rome"), ("fare", ">", 3)], separator=";")
+    assert len(rome) == 1 and rome.fetch([0])[1][0][0] == 2
+    with pytest.raises(ValueError, match="filter: '=' of column 'fare' is not one of =="):
+        data.Table(str(path), ["fare"], filter=[("fare", "=", 3)], separator=";")
+    with pytest.raises(ValueError, match="bad_rows is 'drop'"):
+        data.Table(str(path), ["fare"], bad_rows="drop")
+
+
+def test_views_of_datasets(tmp_path):
+    x = np.arange(10, dtype="float32").reshape(10, 1)
+    whole = data.TensorDataset([x], [np.arange(10)])
+    np.testing.assert_array_equal(data.Shard(whole, 1, 3).fetch([0, 1, 2])[1][0], [1, 4, 7])
+    mixed = data.Mix([whole, data.Subset(whole, [3])], [1.0, 1.0], 20, seed=1)
+    assert len(mixed) == 20 and 3 in mixed.fetch(list(range(20)))[1][0]
+    cached = data.Cached(whole, memory_bytes=40, disk_bytes=1000, directory=str(tmp_path))
+    for _ in range(2):
+        np.testing.assert_array_equal(cached.fetch([9, 0])[0][0], [[9], [0]])
+
+
+def test_nan_in_a_dataset_is_said_before_training():
+    x = np.zeros((20, 3), "float32")
+    x[7, 2] = np.nan
+    seen = []
+
+    class Watch(thalweg.Callback):
+        def on_step(self, state):
+            seen.append(state.iteration)
+
+    net = nn.Sequential(nn.Linear(3, 4), nn.ReLU(), nn.Linear(4, 2))
+    estimator = thalweg.Estimator(net, progress="none", callbacks=[Watch()])
+    targets = np.zeros(20, "int64")
+    with pytest.raises(thalweg.InputError, match="input 'input' holds NaN in column 2, row 7: leave"):
+        estimator.fit(data.TensorDataset([x], [targets]))
+    assert not seen
+    lazily = data.FunctionDataset(lambda indices: ([x[indices]], [targets[indices]]), 20)
+    with pytest.raises(thalweg.InputError, match=r"step 1 \(epoch 1, .*input 'input' holds NaN in column 2, row \d+ of the batch"):
+        estimator.fit(lazily)
+    skipping = thalweg.Estimator(nn.Linear(3, 2), batch_size=4, progress="none", options={"non_finite": "skip"})
+    skipping.fit(lazily)
