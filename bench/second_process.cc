@@ -24,6 +24,7 @@ constexpr std::chrono::hours kPatience{12};
 SecondProcess::SecondProcess(const std::string& name) {
   comm::RendezvousOptions options;
   options.secret = kSecret;
+  options.tls = name.ends_with("_tls");
   options.min_size = options.max_size = 2;
   options.silence = kPatience;
   options.log = [](const std::string&) {};
@@ -54,7 +55,8 @@ std::unique_ptr<comm::Group> join_pair(const std::string& name, const std::strin
   comm::GroupOptions options;
   options.rendezvous = address;
   options.secret = kSecret;
-  options.path = name.ends_with("_tcp") ? comm::Path::kTcp : comm::Path::kAuto;
+  options.tls = name.ends_with("_tls");
+  options.path = name.ends_with("_tcp") || options.tls ? comm::Path::kTcp : comm::Path::kAuto;
   options.timeout = kPatience;
   return comm::Group::join(options);
 }

@@ -7,7 +7,7 @@ find_library(GOMP_LIBRARY libgomp.so.1 PATHS ${CMAKE_C_IMPLICIT_LINK_DIRECTORIES
 file(REAL_PATH "${GOMP_LIBRARY}" gomp_library)
 
 set(bundled_libraries "${OneDNN_LIBRARY}")
-foreach(target JPEG::JPEG PNG::PNG GIF::GIF OpenSSL::Crypto)
+foreach(target JPEG::JPEG PNG::PNG GIF::GIF OpenSSL::SSL OpenSSL::Crypto)
   get_target_property(location ${target} IMPORTED_LOCATION)
   if(NOT location)
     get_target_property(location ${target} IMPORTED_LOCATION_RELEASE)

@@ -29,6 +29,7 @@ typedef struct tw_rendezvous_options {
   const char* secret;  /* what workers must know; it is never sent */
   int32_t workers;     /* the group trains when so many have come */
   double form_seconds; /* how long the group may take to form, at first and after a loss; 0: the default */
+  int32_t tls; /* whether all that goes over the network is encrypted; workers say so by group.tls in settings */
 } tw_rendezvous_options;
 
 /* A secret nobody can guess, as the text of the result. */
@@ -67,9 +68,9 @@ void tw_rows_free(tw_rows* rows);
 typedef struct tw_training tw_training;
 
 typedef struct tw_training_options {
-  const char* model;      /* a file that tw_training_model wrote */
-  const char* settings;   /* TOML with the sections train, optimizer, scheme and output, and model, which has been used
-                             by tw_training_model; may be null */
+  const char* model;    /* a file that tw_training_model wrote */
+  const char* settings; /* TOML with the sections train, optimizer, scheme, group and output, and model, which has been
+                           used by tw_training_model; may be null */
   const char* rendezvous; /* where the group meets; null: this worker trains alone */
   const char* secret;
   const char* name; /* for messages; null: host and process */
@@ -86,8 +87,8 @@ tw_status tw_training_create(const tw_training_options* options, tw_training** t
 tw_status tw_training_run(tw_training* training, tw_rows* rows);
 /* Makes tw_training_run end with an error within some seconds, or after the step under way. From any thread. */
 void tw_training_cancel(tw_training* training);
-/* After a run, as JSON: "steps", "epochs" (a list of records), "workers", "rank", and "speaks", which is true for the
- * one worker whose model should be taken. */
+/* After a run, as JSON: "steps", "epochs" (a list of records), "tls" (whether what went over the network was
+ * encrypted), "workers", "rank", and "speaks", which is true for the one worker whose model should be taken. */
 tw_status tw_training_report(const tw_training* training, tw_result** result);
 /* The trained model as an ONNX file; `metadata` is a JSON object of properties, or null. */
 tw_status tw_training_save(const tw_training* training, const char* path, const char* metadata);

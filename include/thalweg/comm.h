@@ -108,6 +108,9 @@ struct RendezvousOptions {
   std::string address = "127.0.0.1:0";
   /// What members must know. They show it by keyed hashes; it is never sent.
   std::string secret;
+  /// Whether all that goes over the network is encrypted, with TLS 1.3 and keys that follow from the secret. Who does
+  /// not agree is refused.
+  bool tls = false;
   int min_size = 1;
   int max_size = 1;
   /// With at least min_size members but fewer than max_size, how long to wait for more after the last one came.
@@ -171,6 +174,8 @@ struct GroupOptions {
   /// Where the rendezvous is, "host:port".
   std::string rendezvous;
   std::string secret;
+  /// As RendezvousOptions::tls. Shared memory inside a host stays as it is.
+  bool tls = false;
   /// For messages; by default host name and process number.
   std::string name;
   Path path = Path::kAuto;
@@ -204,12 +209,16 @@ class SeatTaken : public Error {
 std::string make_secret();
 
 /// For a worker that `thalweg launch` has started: rendezvous, secret and name from the environment
-/// (THALWEG_RENDEZVOUS, THALWEG_SECRET, THALWEG_WORKER). Throws Error naming the variable that is missing.
+/// (THALWEG_RENDEZVOUS, THALWEG_SECRET, THALWEG_WORKER), and THALWEG_TLS=1 if it was told so. Throws Error naming the
+/// variable that is missing.
 GroupOptions options_from_environment();
 
 /// What a program wants of the group it was started for.
 struct LaunchedOptions {
   Path path = Path::kAuto;
+  /// Insist on it (GroupOptions::tls). Otherwise it is as `thalweg launch` was told, and mpirun's processes have none.
+  /// What goes by MPI is never encrypted: with this, they use TCP between hosts.
+  bool tls = false;
 };
 
 class Group;

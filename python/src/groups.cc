@@ -11,10 +11,11 @@ struct RendezvousHandle {
   std::unique_ptr<comm::Rendezvous> rendezvous;
 };
 
-RendezvousHandle make_rendezvous(int size, const std::string& secret) {
+RendezvousHandle make_rendezvous(int size, const std::string& secret, bool tls) {
   if (size < 1) raise_input_error("a group needs at least 1 worker, not ", size);
   comm::RendezvousOptions options;
   options.secret = secret;
+  options.tls = tls;
   options.min_size = size;
   options.max_size = size;
   options.log = [](const std::string&) {};
@@ -26,13 +27,15 @@ std::string address_of(const RendezvousHandle& handle) {
   return handle.rendezvous->address();
 }
 
-SchemeHandle join(const std::string& scheme, const std::optional<std::string>& rendezvous, const std::string& secret) {
+SchemeHandle join(const std::string& scheme, const std::optional<std::string>& rendezvous, const std::string& secret,
+                  bool tls) {
   sync::SchemeOptions options;
   options.name = scheme;
   comm::GroupOptions group;
   if (!rendezvous.has_value()) group = comm::options_from_environment();
   if (rendezvous.has_value()) group.rendezvous = *rendezvous;
   if (rendezvous.has_value()) group.secret = secret;
+  group.tls |= tls;
   return {sync::make_scheme(options, comm::Group::join(group))};
 }
 
@@ -70,16 +73,18 @@ void bind_groups(nb::module_& module) {
   rendezvous
       .def(
           "__init__",
-          [](RendezvousHandle* self, int size, const std::string& secret) {
-            new (self) RendezvousHandle(make_rendezvous(size, secret));
+          [](RendezvousHandle* self, int size, const std::string& secret, bool tls) {
+            new (self) RendezvousHandle(make_rendezvous(size, secret, tls));
           },
-          "size"_a, "secret"_a, nb::call_guard<nb::gil_scoped_release>())
+          "size"_a, "secret"_a, "tls"_a = false, nb::call_guard<nb::gil_scoped_release>())
       .def_prop_ro("address", address_of);
   def_close(rendezvous, &RendezvousHandle::rendezvous, "Nobody can join any more.");
   m.def("make_secret", comm::make_secret, "A secret nobody can guess, for one job.");
-  m.def("join", join, "scheme"_a = sync::SchemeOptions{}.name, "rendezvous"_a = nb::none(), "secret"_a = "",
-        nb::call_guard<nb::gil_scoped_release>(),
-        "Joins a group and returns the scheme for Trainer; without a rendezvous, that of `thalweg launch`.");
+  m.def(
+      "join", join, "scheme"_a = sync::SchemeOptions{}.name, "rendezvous"_a = nb::none(), "secret"_a = "",
+      "tls"_a = false, nb::call_guard<nb::gil_scoped_release>(),
+      "Joins a group and returns the scheme for Trainer; without a rendezvous, that of `thalweg launch`. With tls all "
+      "that goes over the network is encrypted, as the rendezvous must have been told too.");
   m.def("schemes", schemes, "What each scheme does, by name.");
 }
 

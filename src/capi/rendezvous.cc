@@ -40,6 +40,7 @@ comm::RendezvousOptions options_from(const tw_rendezvous_options* given, Log& lo
   comm::RendezvousOptions options;
   if (given->address != nullptr) options.address = given->address;
   options.secret = given->secret;
+  options.tls = given->tls != 0;
   options.min_size = given->workers;
   options.max_size = given->workers;
   if (given->form_seconds > 0) options.form_timeout = std::chrono::duration<double>(given->form_seconds);

@@ -29,13 +29,14 @@ job::Training training_from(const char* settings) {
   return training;
 }
 
-std::optional<comm::GroupOptions> group_from(const tw_training_options& given) {
+std::optional<comm::GroupOptions> group_from(const tw_training_options& given, bool tls) {
   if (given.rendezvous == nullptr) return std::nullopt;
   TW_REQUIRE(given.secret != nullptr, "the secret is a null pointer");
   TW_REQUIRE(given.seat >= 0, "a worker cannot have seat ", given.seat);
   comm::GroupOptions options;
   options.rendezvous = given.rendezvous;
   options.secret = given.secret;
+  options.tls = tls;
   if (given.name != nullptr) options.name = given.name;
   options.seat = given.seat;
   options.attempt = given.attempt;
@@ -47,7 +48,7 @@ std::optional<comm::GroupOptions> group_from(const tw_training_options& given) {
 struct tw_training {
   explicit tw_training(const tw_training_options& options)
       : training(training_from(options.settings)),
-        membership(group_from(options)),
+        membership(group_from(options, training.tls)),
         model(thalweg::load_graph(options.model)) {}
 
   void run(tw_rows& rows);
@@ -101,6 +102,7 @@ json tw_training::report() const {
   return {{"steps", trainer->state().progress.iteration},
           {"epochs", epochs},
           {"skipped", job::to_json(trainer->skipped())},
+          {"tls", membership && membership->tls},
           {"workers", group != nullptr ? group->size() : 1},
           {"rank", group != nullptr ? group->rank() : 0},
           {"speaks", group == nullptr || group->speaker() == group->rank()}};

@@ -58,6 +58,7 @@ class Launch : public Command {
     options.add_option("--restarts", restarts_, "how often, in all, workers that fail are started again [100]")
         ->check(CLI::NonNegativeNumber);
     options.add_flag("--no-pin", no_pin_, "do not give each worker processors of its own");
+    options.add_flag("--tls", tls_, "encrypt what goes over the network (what stays on one host is in shared memory)");
     options.add_option("command", command_, "the program that a worker runs, and its arguments")->required();
     options.positionals_at_end();
   }
@@ -81,6 +82,7 @@ class Launch : public Command {
   comm::RendezvousOptions rendezvous_options() const {
     comm::RendezvousOptions options;
     options.secret = secret_;
+    options.tls = tls_;
     options.min_size = least_;
     options.max_size = workers_;
     options.settle = std::chrono::seconds(10);
@@ -94,6 +96,7 @@ class Launch : public Command {
     command.arguments = command_;
     command.environment = {{"THALWEG_RENDEZVOUS", rendezvous_->address()},
                            {"THALWEG_SECRET", secret_},
+                           {"THALWEG_TLS", tls_ ? "1" : "0"},
                            {"THALWEG_WORKER", std::to_string(index)}};
     if (!no_pin_) command.processors = processors_[static_cast<size_t>(index)];
     running_[static_cast<size_t>(index)] = std::make_unique<WorkerProcess>(command);
@@ -179,6 +182,7 @@ class Launch : public Command {
   int least_ = 1;
   int restarts_ = 100;
   bool no_pin_ = false;
+  bool tls_ = false;
   std::vector<std::string> command_;
 
   std::string secret_;

@@ -60,6 +60,7 @@ void read_data(job::Settings& file, TrainJob& job) {
 
 TrainJob read_job(job::Settings& file) {
   TrainJob job{nullptr, nullptr, nullptr, job::read_training(file), {}, true, ""};
+  job.group.tls = job.training.tls;
   job.group.path = static_cast<comm::Path>(file.choice("group.transport", {"auto", "tcp", "mpi"}, 0));
   read_data(file, job);
   const std::string model = file.text("model.name");

@@ -1,12 +1,10 @@
 // Copyright The Thalweg Authors. SPDX-License-Identifier: Apache-2.0
 #include "comm/connection.h"
 
-#include <sys/socket.h>
-
-#include <cerrno>
 #include <cstring>
 
 #include "comm/socket.h"
+#include "comm/socket_link.h"
 
 namespace thalweg::comm {
 namespace {
@@ -20,12 +18,12 @@ std::string bytes_of(const T& value) {
 
 }  // namespace
 
-Connection::Connection(FileDescriptor socket, const std::string& secret)
-    : socket_(std::move(socket)), responder_(secret), outgoing_(bytes_of(responder_->challenge())) {
+Connection::Connection(FileDescriptor socket, const Security& security)
+    : link_(std::make_unique<SocketLink>(std::move(socket))),
+      responder_(security),
+      outgoing_(bytes_of(responder_->challenge())) {
   flush();
 }
-
-Connection::Connection(FileDescriptor socket) : socket_(std::move(socket)) {}
 
 void Connection::fail(const std::string& why) {
   if (error_.empty()) error_ = why;
@@ -35,12 +33,10 @@ bool Connection::fill(size_t bytes) {
   while (incoming_.size() < bytes) {
     const size_t have = incoming_.size();
     incoming_.resize(bytes);
-    const ssize_t count = ::recv(socket_.get(), incoming_.data() + have, bytes - have, 0);
-    incoming_.resize(have + static_cast<size_t>(std::max<ssize_t>(count, 0)));
-    if (count > 0) continue;
-    if (count == 0) fail("connection closed");
-    if (count < 0 && errno != EAGAIN && errno != EINTR) fail(std::strerror(errno));
-    return false;
+    const IoResult result = link_->read_some(incoming_.data() + have, bytes - have);
+    incoming_.resize(have + result.bytes);
+    if (!result.error.empty()) fail(result.error);
+    if (result.bytes == 0) return false;
   }
   return true;
 }
@@ -51,19 +47,29 @@ bool Connection::answer_challenge() {
   std::memcpy(&response, incoming_.data(), sizeof response);
   incoming_.clear();
   Proof proof;
-  if (!responder_->verify(response, proof)) {
-    fail("it does not know the group's secret");
+  std::string why;
+  if (!responder_->verify(response, proof, why)) {
+    fail(why);
     return false;
   }
+  tls_key_ = responder_->tls_key(response);
   responder_.reset();
   outgoing_ += bytes_of(proof);
   flush();
   return true;
 }
 
+bool Connection::begin_tls() {
+  if (!flush()) return false;
+  link_ = std::make_unique<TlsLink>(std::move(link_), *tls_key_, TlsRole::kAccepts);
+  tls_key_.reset();
+  return true;
+}
+
 std::optional<nlohmann::json> Connection::receive() {
   if (!error_.empty()) return std::nullopt;
   if (responder_ && !answer_challenge()) return std::nullopt;
+  if (tls_key_ && !begin_tls()) return std::nullopt;
   if (!fill(kLengthBytes)) return std::nullopt;
   uint32_t length = 0;
   std::memcpy(&length, incoming_.data(), sizeof length);
@@ -88,14 +94,11 @@ void Connection::send(const nlohmann::json& message) {
 
 bool Connection::flush() {
   while (!outgoing_.empty() && error_.empty()) {
-    const ssize_t count = ::send(socket_.get(), outgoing_.data(), outgoing_.size(), MSG_NOSIGNAL);
-    if (count > 0) {
-      outgoing_.erase(0, static_cast<size_t>(count));
-    } else if (errno == EAGAIN || errno == EINTR) {
-      break;
-    } else {
-      fail(std::strerror(errno));
-    }
+    const iovec piece{outgoing_.data(), outgoing_.size()};
+    const IoResult result = link_->write_some({&piece, 1});
+    if (!result.error.empty()) fail(result.error);
+    if (result.bytes == 0) break;
+    outgoing_.erase(0, result.bytes);
   }
   return outgoing_.empty();
 }
@@ -103,7 +106,7 @@ bool Connection::flush() {
 bool Connection::send_and_flush(const nlohmann::json& message, const Deadline& deadline) {
   send(message);
   while (!flush() && error_.empty()) {
-    if (!wait_ready(socket_, true, deadline)) fail("no answer");
+    if (!wait_ready(descriptor(), true, deadline)) fail("no answer");
   }
   return error_.empty();
 }

@@ -14,17 +14,17 @@ namespace thalweg::comm {
 inline constexpr size_t kMostFrameBytes = size_t{1} << 20U;
 
 /// One end of a connection that carries control messages: JSON objects, each behind its length in four bytes. Nothing
-/// waits here but `send_and_flush`. It never reads beyond the message it returns, so that the socket can go on to other
+/// waits here but `send_and_flush`. It never reads beyond the message it returns, so that the link can go on to other
 /// uses.
 class Connection {
  public:
   /// The accepting end: nothing is taken from the peer before it has shown the secret.
-  Connection(FileDescriptor socket, const std::string& secret);
-  /// Of a socket on which `authenticate` has succeeded.
-  explicit Connection(FileDescriptor socket);
+  Connection(FileDescriptor socket, const Security& security);
+  /// Over a link whose peer has shown the secret.
+  explicit Connection(std::unique_ptr<Link> link) : link_(std::move(link)) {}
 
-  const FileDescriptor& socket() const { return socket_; }
-  FileDescriptor take_socket() { return std::move(socket_); }
+  int descriptor() const { return link_->descriptor(); }
+  std::unique_ptr<Link> take_link() { return std::move(link_); }
   bool authenticated() const { return !responder_.has_value(); }
   /// Why it is of no more use; empty while it is.
   const std::string& error() const { return error_; }
@@ -43,10 +43,14 @@ class Connection {
   /// Reads up to `bytes` in all into the buffer; true once they are there.
   bool fill(size_t bytes);
   bool answer_challenge();
+  /// True once the peer has got all that is sent in clear.
+  bool begin_tls();
   void fail(const std::string& why);
 
-  FileDescriptor socket_;
+  std::unique_ptr<Link> link_;
   std::optional<Responder> responder_;
+  /// Set while TLS is about to begin.
+  std::optional<SessionKey> tls_key_;
   std::string incoming_;
   std::string outgoing_;
   std::string error_;

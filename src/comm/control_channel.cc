@@ -42,9 +42,11 @@ ControlChannel::~ControlChannel() {
 
 std::optional<Connection> ControlChannel::connect(const Deadline& deadline, std::string& error) {
   FileDescriptor socket = connect_tcp(Address::parse(options_.rendezvous), deadline, error);
-  if (!socket.valid() || !authenticate(socket, options_.secret, deadline, error)) return std::nullopt;
+  if (!socket.valid()) return std::nullopt;
   info_.address = Address{own_address(socket), port_}.text();
-  return Connection(std::move(socket));
+  std::unique_ptr<Link> link = open_link(std::move(socket), {options_.secret, options_.tls}, deadline, error);
+  if (link == nullptr) return std::nullopt;
+  return Connection(std::move(link));
 }
 
 void ControlChannel::introduce(Connection& connection) {
@@ -93,7 +95,7 @@ void ControlChannel::talk(Connection& connection) {
       next_beat = now + pulse;
     }
     pollfd polled[] = {
-        {connection.socket().get(), static_cast<short>(POLLIN | (connection.wants_to_write() ? POLLOUT : 0)), 0},
+        {connection.descriptor(), static_cast<short>(POLLIN | (connection.wants_to_write() ? POLLOUT : 0)), 0},
         {wake_.get(), POLLIN, 0}};
     ::poll(polled, 2, static_cast<int>(pulse.count()));
     uint64_t count = 0;

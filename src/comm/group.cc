@@ -131,6 +131,8 @@ GroupOptions options_from_environment() {
   options.rendezvous = variable("THALWEG_RENDEZVOUS");
   options.secret = variable("THALWEG_SECRET");
   options.name = "worker " + variable("THALWEG_WORKER");
+  const char* tls = std::getenv("THALWEG_TLS");
+  options.tls = tls != nullptr && std::string(tls) == "1";
   return options;
 }
 

@@ -1,20 +1,27 @@
 // Copyright The Thalweg Authors. SPDX-License-Identifier: Apache-2.0
 #include "comm/handshake.h"
 
+#include <openssl/core_names.h>
 #include <openssl/crypto.h>
 #include <openssl/evp.h>
 #include <openssl/hmac.h>
+#include <openssl/kdf.h>
+#include <openssl/params.h>
 #include <openssl/rand.h>
 
 #include <cstring>
 #include <vector>
 
 #include "comm/socket.h"
+#include "comm/socket_link.h"
 
 namespace thalweg::comm {
 namespace {
 
-constexpr std::array<char, 8> kMagic = {'T', 'W', 'G', 'R', 'O', 'U', 'P', '1'};
+constexpr Magic kPlain = {'T', 'W', 'G', 'R', 'O', 'U', 'P', '2'};
+constexpr Magic kTls = {'T', 'W', 'G', 'R', 'T', 'L', 'S', '2'};
+
+Magic magic_of(const Security& security) { return security.tls ? kTls : kPlain; }
 
 /// The role is part of what is hashed: one end's answer must be of no use as the other's.
 Mac mac_of(const std::string& secret, const char* role, const Nonce& first, const Nonce& second) {
@@ -29,6 +36,28 @@ Mac mac_of(const std::string& secret, const char* role, const Nonce& first, cons
                                        reinterpret_cast<unsigned char*>(mac.data()), &size);
   TW_REQUIRE(result != nullptr && size == mac.size(), "OpenSSL computes no HMAC-SHA256 here");
   return mac;
+}
+
+/// By HKDF-SHA256, of the secret and both ends' challenges.
+SessionKey derive_key(const std::string& secret, const Nonce& accepts, const Nonce& connects) {
+  std::array<std::byte, 2 * std::tuple_size_v<Nonce>> salt;
+  std::copy(connects.begin(), connects.end(), std::copy(accepts.begin(), accepts.end(), salt.begin()));
+  std::string key = secret, hash = "SHA256", purpose = "thalweg TLS 1.3 PSK";
+  const OSSL_PARAM parameters[] = {
+      ::OSSL_PARAM_construct_utf8_string(OSSL_KDF_PARAM_DIGEST, hash.data(), hash.size()),
+      ::OSSL_PARAM_construct_octet_string(OSSL_KDF_PARAM_KEY, key.data(), key.size()),
+      ::OSSL_PARAM_construct_octet_string(OSSL_KDF_PARAM_SALT, salt.data(), salt.size()),
+      ::OSSL_PARAM_construct_octet_string(OSSL_KDF_PARAM_INFO, purpose.data(), purpose.size()),
+      ::OSSL_PARAM_construct_end()};
+  const std::unique_ptr<EVP_KDF, decltype(&::EVP_KDF_free)> kind(::EVP_KDF_fetch(nullptr, "HKDF", nullptr),
+                                                                 ::EVP_KDF_free);
+  const std::unique_ptr<EVP_KDF_CTX, decltype(&::EVP_KDF_CTX_free)> context(::EVP_KDF_CTX_new(kind.get()),
+                                                                            ::EVP_KDF_CTX_free);
+  SessionKey result;
+  TW_REQUIRE(context != nullptr && ::EVP_KDF_derive(context.get(), reinterpret_cast<unsigned char*>(result.data()),
+                                                    result.size(), parameters) == 1,
+             "OpenSSL computes no HKDF-SHA256 here");
+  return result;
 }
 
 bool equal(const Mac& left, const Mac& right) { return ::CRYPTO_memcmp(left.data(), right.data(), left.size()) == 0; }
@@ -52,36 +81,69 @@ std::string random_text(size_t bytes) {
   return text;
 }
 
-Responder::Responder(const std::string& secret) : secret_(secret), challenge_{kMagic, {}} {
+Responder::Responder(const Security& security) : security_(security), challenge_{magic_of(security), {}} {
   fill_random(challenge_.nonce);
 }
 
-bool Responder::verify(const Response& response, Proof& proof) const {
-  if (!equal(response.mac, mac_of(secret_, "connects", challenge_.nonce, response.nonce))) return false;
-  proof.mac = mac_of(secret_, "accepts", response.nonce, challenge_.nonce);
+bool Responder::verify(const Response& response, Proof& proof, std::string& error) const {
+  if (response.magic == magic_of({"", !security_.tls})) {
+    error = security_.tls ? "it does not use TLS, as this group does" : "it wants TLS, which this group does not use";
+    return false;
+  }
+  const Mac expected = mac_of(security_.secret, "connects", challenge_.nonce, response.nonce);
+  if (response.magic != challenge_.magic || !equal(response.mac, expected)) {
+    error = "it does not know the group's secret";
+    return false;
+  }
+  proof.mac = mac_of(security_.secret, "accepts", response.nonce, challenge_.nonce);
   return true;
 }
 
-bool authenticate(const FileDescriptor& socket, const std::string& secret, const Deadline& deadline,
-                  std::string& error) {
+std::optional<SessionKey> Responder::tls_key(const Response& response) const {
+  if (!security_.tls) return std::nullopt;
+  return derive_key(security_.secret, challenge_.nonce, response.nonce);
+}
+
+std::optional<SessionKey> authenticate(const FileDescriptor& socket, const Security& security, const Deadline& deadline,
+                                       std::string& error) {
   Challenge challenge;
-  if (!read_all(socket, &challenge, sizeof challenge, deadline, error)) return false;
-  if (challenge.magic != kMagic) {
+  if (!read_all(socket, &challenge, sizeof challenge, deadline, error)) return std::nullopt;
+  if (challenge.magic != kPlain && challenge.magic != kTls) {
     error = "what listens there is no group of Thalweg's";
-    return false;
+    return std::nullopt;
   }
-  Response response;
+  Response response{magic_of(security), {}, {}};
+  if (challenge.magic != response.magic) {
+    // So that the other end can say what is wrong as well.
+    write_all(socket, &response, sizeof response, deadline, error);
+    error = security.tls ? "the group does not use TLS, which this member insists on"
+                         : "the group uses TLS, which this member was not told to";
+    return std::nullopt;
+  }
   fill_random(response.nonce);
-  response.mac = mac_of(secret, "connects", challenge.nonce, response.nonce);
-  if (!write_all(socket, &response, sizeof response, deadline, error)) return false;
+  response.mac = mac_of(security.secret, "connects", challenge.nonce, response.nonce);
+  if (!write_all(socket, &response, sizeof response, deadline, error)) return std::nullopt;
   Proof proof;
   if (!read_all(socket, &proof, sizeof proof, deadline, error)) {
     error = "refused, most likely because the secrets differ (" + error + ")";
-    return false;
+    return std::nullopt;
   }
-  if (equal(proof.mac, mac_of(secret, "accepts", response.nonce, challenge.nonce))) return true;
-  error = "it does not know the group's secret";
-  return false;
+  if (!equal(proof.mac, mac_of(security.secret, "accepts", response.nonce, challenge.nonce))) {
+    error = "it does not know the group's secret";
+    return std::nullopt;
+  }
+  return derive_key(security.secret, challenge.nonce, response.nonce);
+}
+
+std::unique_ptr<Link> open_link(FileDescriptor socket, const Security& security, const Deadline& deadline,
+                                std::string& error) {
+  const std::optional<SessionKey> key = authenticate(socket, security, deadline, error);
+  if (!key) return nullptr;
+  auto link = std::make_unique<SocketLink>(std::move(socket));
+  if (!security.tls) return link;
+  auto encrypted = std::make_unique<TlsLink>(std::move(link), *key, TlsRole::kConnects);
+  if (!encrypted->handshake(deadline, error)) return nullptr;
+  return encrypted;
 }
 
 }  // namespace thalweg::comm

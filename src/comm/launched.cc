@@ -28,9 +28,11 @@ std::shared_ptr<Group> join_by_mpi(const LaunchedOptions& launched) {
   auto hosted = std::make_shared<Hosted>();
   GroupOptions options;
   options.path = launched.path;
+  options.tls = launched.tls;
   options.seat = world->rank();
   if (world->rank() == 0) {
     RendezvousOptions meeting;
+    meeting.tls = launched.tls;
     meeting.address = ":0";
     meeting.secret = options.secret = make_secret();
     meeting.min_size = meeting.max_size = world->size();
@@ -49,9 +51,12 @@ std::shared_ptr<Group> join_by_mpi(const LaunchedOptions& launched) {
 }  // namespace
 
 std::shared_ptr<Group> join_launched(const LaunchedOptions& launched) {
+  TW_REQUIRE(launched.path != Path::kMpi || !launched.tls,
+             "what goes by MPI is not encrypted: ask for MPI or for TLS, not for both");
   if (std::getenv("THALWEG_RENDEZVOUS") != nullptr) {
     GroupOptions options = options_from_environment();
     options.path = launched.path;
+    options.tls |= launched.tls;
     return Group::join(options);
   }
   if (MpiWorld::exists()) return join_by_mpi(launched);

@@ -20,9 +20,10 @@ struct IoResult {
 class Link {
  public:
   virtual ~Link() = default;
+  /// What was not taken must be at the front of the next attempt: part of it may be on its way.
   virtual IoResult write_some(std::span<const iovec> pieces) = 0;
   virtual IoResult read_some(void* data, size_t bytes) = 0;
-  /// To poll for; -1 if the peer rings this member's doorbell instead.
+  /// To poll for, after an attempt that took nothing; -1 if the peer rings this member's doorbell instead.
   virtual int descriptor() const = 0;
 };
 

@@ -15,7 +15,6 @@
 #include "comm/mpi_transport.h"
 #include "comm/ring_link.h"
 #include "comm/socket.h"
-#include "comm/socket_link.h"
 
 namespace thalweg::comm {
 namespace {
@@ -46,6 +45,8 @@ class Builder {
         listeners_(listeners),
         options_(options),
         deadline_(deadline),
+        security_{options.secret, options.tls},
+        local_security_{options.secret, false},
         hosts_(hosts_of(view)) {
     links_.resize(view.members.size());
     for (const auto& host : hosts_) {
@@ -53,7 +54,7 @@ class Builder {
     }
     self_ = static_cast<int>(std::find(own_host_.begin(), own_host_.end(), rank) - own_host_.begin());
     // On one host the rings in shared memory serve, which can be waited for.
-    if (options.path != Path::kTcp && hosts_.size() > 1) world_ = std::move(world);
+    if (options.path != Path::kTcp && !options.tls && hosts_.size() > 1) world_ = std::move(world);
   }
 
   std::shared_ptr<Communicator> build(Status& status) {
@@ -92,21 +93,23 @@ class Builder {
       std::string error;
       FileDescriptor socket = connect_tcp(Address::parse(info(peer).address), deadline_, error);
       if (!socket.valid()) return trouble(peer, info(peer).address + ": " + error);
-      if (Status status = introduce(peer, socket, stream); !status) return status;
-      links_[static_cast<size_t>(peer)].streams.push_back(std::make_unique<SocketLink>(std::move(socket)));
+      std::unique_ptr<Link> link;
+      if (Status status = introduce(peer, std::move(socket), security_, stream, link); !status) return status;
+      links_[static_cast<size_t>(peer)].streams.push_back(std::move(link));
     }
     return {};
   }
 
-  /// Shows the secret and says who this is; gives the socket back for other uses.
-  Status introduce(int peer, FileDescriptor& socket, int stream) {
+  /// Shows the secret and says who this is, after which the link serves for other uses.
+  Status introduce(int peer, FileDescriptor socket, const Security& security, int stream, std::unique_ptr<Link>& link) {
     std::string error;
-    if (!authenticate(socket, options_.secret, deadline_, error)) return trouble(peer, error);
-    Connection connection(std::move(socket));
+    link = open_link(std::move(socket), security, deadline_, error);
+    if (link == nullptr) return trouble(peer, error);
+    Connection connection(std::move(link));
     const bool sent =
         connection.send_and_flush({{"epoch", view_.epoch}, {"rank", rank_}, {"stream", stream}}, deadline_);
     if (!sent) return trouble(peer, connection.error());
-    socket = connection.take_socket();
+    link = connection.take_link();
     return {};
   }
 
@@ -114,8 +117,9 @@ class Builder {
     std::string error;
     FileDescriptor socket = connect_local(info(leader).local, deadline_, error);
     if (!socket.valid()) return trouble(leader, error);
-    if (Status status = introduce(leader, socket, 0); !status) return status;
-    FileDescriptor area = receive_descriptor(socket, deadline_, error);
+    std::unique_ptr<Link> link;
+    if (Status status = introduce(leader, std::move(socket), local_security_, 0, link); !status) return status;
+    FileDescriptor area = receive_descriptor(link->descriptor(), deadline_, error);
     if (!area.valid()) return trouble(leader, error);
     area_ = SharedArea::open(std::move(area), static_cast<int>(own_host_.size()));
     return {};
@@ -140,11 +144,8 @@ class Builder {
     while (!missing.empty()) {
       if (deadline_.expired()) return trouble(missing.begin()->first, "it did not connect");
       wait_for_any(strangers);
-      for (const FileDescriptor* listener : {&listeners_.tcp, &listeners_.local}) {
-        for (FileDescriptor socket = accept_one(*listener); socket.valid(); socket = accept_one(*listener)) {
-          strangers.emplace_back(std::move(socket), options_.secret);
-        }
-      }
+      accept_from(listeners_.tcp, security_, strangers);
+      accept_from(listeners_.local, local_security_, strangers);
       for (auto stranger = strangers.begin(); stranger != strangers.end();) {
         const std::optional<json> hello = stranger->receive();
         if (hello) admit(*stranger, *hello, missing);
@@ -154,9 +155,15 @@ class Builder {
     return {};
   }
 
+  static void accept_from(const FileDescriptor& listener, const Security& security, std::list<Connection>& strangers) {
+    for (FileDescriptor socket = accept_one(listener); socket.valid(); socket = accept_one(listener)) {
+      strangers.emplace_back(std::move(socket), security);
+    }
+  }
+
   void wait_for_any(const std::list<Connection>& strangers) const {
     std::vector<pollfd> polled = {{listeners_.tcp.get(), POLLIN, 0}, {listeners_.local.get(), POLLIN, 0}};
-    for (const Connection& stranger : strangers) polled.push_back({stranger.socket().get(), POLLIN, 0});
+    for (const Connection& stranger : strangers) polled.push_back({stranger.descriptor(), POLLIN, 0});
     ::poll(polled.data(), polled.size(), deadline_.poll_milliseconds(kSliceMilliseconds));
   }
 
@@ -172,11 +179,11 @@ class Builder {
     const int peer = found->first;
     if (shares_host(peer)) {
       std::string error;
-      if (!send_descriptor(connection.socket(), area_->descriptor(), deadline_, error)) return;
+      if (!send_descriptor(connection.descriptor(), area_->descriptor(), deadline_, error)) return;
     } else {
       auto& streams = links_[static_cast<size_t>(peer)].streams;
       if (stream < 0 || stream >= options_.streams || streams[static_cast<size_t>(stream)] != nullptr) return;
-      streams[static_cast<size_t>(stream)] = std::make_unique<SocketLink>(connection.take_socket());
+      streams[static_cast<size_t>(stream)] = connection.take_link();
     }
     if (--found->second == 0) missing.erase(found);
   }
@@ -194,6 +201,9 @@ class Builder {
   const Listeners& listeners_;
   const GroupOptions& options_;
   const Deadline& deadline_;
+  Security security_;
+  /// What goes through this host's own sockets and memory passes no wire.
+  Security local_security_;
   Hosts hosts_;
   /// Set if messages go by MPI.
   std::shared_ptr<const MpiWorld> world_;

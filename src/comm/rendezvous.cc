@@ -121,7 +121,7 @@ void Rendezvous::Impl::wait() {
   std::vector<pollfd> polled = {{wake_.get(), POLLIN, 0}, {listener_.get(), POLLIN, 0}};
   for (const Client& client : clients_) {
     const int events = POLLIN | (client.connection.wants_to_write() ? POLLOUT : 0);
-    polled.push_back({client.connection.socket().get(), static_cast<short>(events), 0});
+    polled.push_back({client.connection.descriptor(), static_cast<short>(events), 0});
   }
   ::poll(polled.data(), polled.size(), kTickMilliseconds);
 }
@@ -131,7 +131,7 @@ void Rendezvous::Impl::accept_all(Clock::time_point now) {
     FileDescriptor socket = accept_one(listener_);
     if (!socket.valid()) return;
     std::string peer = peer_address(socket);
-    clients_.push_back({Connection(std::move(socket), options_.secret), std::move(peer), "", "", now});
+    clients_.push_back({Connection(std::move(socket), {options_.secret, options_.tls}), std::move(peer), "", "", now});
     const auto is_stranger = [](const Client& client) { return client.id.empty(); };
     if (static_cast<size_t>(std::count_if(clients_.begin(), clients_.end(), is_stranger)) > kMostStrangers) {
       clients_.erase(std::find_if(clients_.begin(), clients_.end(), is_stranger));
@@ -166,7 +166,7 @@ void Rendezvous::Impl::welcome(Client& client, const Introduction& introduction,
   clients_.remove_if([&](const Client& other) { return &other != &client && other.id == info.id; });
   client.id = info.id;
   client.name = info.name;
-  log(info.name + (introduction.known ? " is back" : " has come"));
+  log(info.name + (introduction.known ? " is back" : " has come") + (options_.tls ? " over TLS" : ""));
   membership_.join(info, introduction.known, now);
 }
 

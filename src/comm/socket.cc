@@ -53,7 +53,7 @@ bool finish_connect(const FileDescriptor& socket, int result, const Deadline& de
     error = std::strerror(errno);
     return false;
   }
-  if (!wait_ready(socket, true, deadline)) {
+  if (!wait_ready(socket.get(), true, deadline)) {
     error = "no answer";
     return false;
   }
@@ -191,9 +191,9 @@ std::string peer_address(const FileDescriptor& connected) {
   return known ? std::string(host) + ":" + port : "a connection that is gone";
 }
 
-bool wait_ready(const FileDescriptor& socket, bool write, const Deadline& deadline) {
+bool wait_ready(int socket, bool write, const Deadline& deadline) {
   do {
-    pollfd entry{socket.get(), static_cast<short>(write ? POLLOUT : POLLIN), 0};
+    pollfd entry{socket, static_cast<short>(write ? POLLOUT : POLLIN), 0};
     if (::poll(&entry, 1, deadline.poll_milliseconds(kSliceMilliseconds)) > 0) return true;
   } while (!deadline.expired());
   return false;
@@ -210,7 +210,7 @@ bool write_all(const FileDescriptor& socket, const void* data, size_t bytes, con
     } else if (errno != EAGAIN && errno != EINTR) {
       error = std::strerror(errno);
       return false;
-    } else if (!wait_ready(socket, true, deadline)) {
+    } else if (!wait_ready(socket.get(), true, deadline)) {
       error = "no answer";
       return false;
     }
@@ -231,7 +231,7 @@ bool read_all(const FileDescriptor& socket, void* data, size_t bytes, const Dead
     } else if (errno != EAGAIN && errno != EINTR) {
       error = std::strerror(errno);
       return false;
-    } else if (!wait_ready(socket, false, deadline)) {
+    } else if (!wait_ready(socket.get(), false, deadline)) {
       error = "no answer";
       return false;
     }
@@ -239,7 +239,7 @@ bool read_all(const FileDescriptor& socket, void* data, size_t bytes, const Dead
   return true;
 }
 
-bool send_descriptor(const FileDescriptor& socket, int descriptor, const Deadline& deadline, std::string& error) {
+bool send_descriptor(int socket, int descriptor, const Deadline& deadline, std::string& error) {
   char byte = 0;
   iovec piece{&byte, 1};
   alignas(cmsghdr) char control[CMSG_SPACE(sizeof(int))] = {};
@@ -253,12 +253,12 @@ bool send_descriptor(const FileDescriptor& socket, int descriptor, const Deadlin
   header->cmsg_type = SCM_RIGHTS;
   header->cmsg_len = CMSG_LEN(sizeof(int));
   std::memcpy(CMSG_DATA(header), &descriptor, sizeof descriptor);
-  if (wait_ready(socket, true, deadline) && ::sendmsg(socket.get(), &message, MSG_NOSIGNAL) == 1) return true;
+  if (wait_ready(socket, true, deadline) && ::sendmsg(socket, &message, MSG_NOSIGNAL) == 1) return true;
   error = std::strerror(errno);
   return false;
 }
 
-FileDescriptor receive_descriptor(const FileDescriptor& socket, const Deadline& deadline, std::string& error) {
+FileDescriptor receive_descriptor(int socket, const Deadline& deadline, std::string& error) {
   char byte = 0;
   iovec piece{&byte, 1};
   alignas(cmsghdr) char control[CMSG_SPACE(sizeof(int))] = {};
@@ -267,7 +267,7 @@ FileDescriptor receive_descriptor(const FileDescriptor& socket, const Deadline& 
   message.msg_iovlen = 1;
   message.msg_control = control;
   message.msg_controllen = sizeof control;
-  if (!wait_ready(socket, false, deadline) || ::recvmsg(socket.get(), &message, MSG_CMSG_CLOEXEC) != 1) {
+  if (!wait_ready(socket, false, deadline) || ::recvmsg(socket, &message, MSG_CMSG_CLOEXEC) != 1) {
     error = "no descriptor came";
     return {};
   }

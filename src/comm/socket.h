@@ -36,14 +36,14 @@ std::string own_address(const FileDescriptor& connected);
 std::string peer_address(const FileDescriptor& connected);
 
 /// Waits until the socket is readable or, if `write`, writable. False when the deadline has passed.
-bool wait_ready(const FileDescriptor& socket, bool write, const Deadline& deadline);
+bool wait_ready(int socket, bool write, const Deadline& deadline);
 /// All of it; false, with the reason, if that is not possible before the deadline.
 bool write_all(const FileDescriptor& socket, const void* data, size_t bytes, const Deadline& deadline,
                std::string& error);
 bool read_all(const FileDescriptor& socket, void* data, size_t bytes, const Deadline& deadline, std::string& error);
 
 /// A descriptor through a local socket, to be used by another process.
-bool send_descriptor(const FileDescriptor& socket, int descriptor, const Deadline& deadline, std::string& error);
-FileDescriptor receive_descriptor(const FileDescriptor& socket, const Deadline& deadline, std::string& error);
+bool send_descriptor(int socket, int descriptor, const Deadline& deadline, std::string& error);
+FileDescriptor receive_descriptor(int socket, const Deadline& deadline, std::string& error);
 
 }  // namespace thalweg::comm

@@ -80,8 +80,12 @@ nlohmann::ordered_json to_json(const data::SkippedSamples& skipped) {
 }
 
 Training read_training(Settings& settings) {
-  Training training{read_loss(settings), settings.text("optimizer.name", "sgd"), settings.other_numbers("optimizer"),
-                    read_options(settings), read_scheme(settings)};
+  Training training{read_loss(settings),
+                    settings.text("optimizer.name", "sgd"),
+                    settings.other_numbers("optimizer"),
+                    read_options(settings),
+                    read_scheme(settings),
+                    settings.flag("group.tls", false)};
   about(settings, "optimizer.name",
         [&] { return optim::make_optimizer(training.optimizer, training.optimizer_options); });
   return training;

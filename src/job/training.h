@@ -11,13 +11,16 @@
 
 namespace thalweg::job {
 
-/// How a job wants its model trained: the sections train, optimizer and scheme, and what output says of checkpoints.
+/// How a job wants its model trained: the sections train, optimizer, scheme and group, and what output says of
+/// checkpoints.
 struct Training {
   Loss loss;
   std::string optimizer;
   std::map<std::string, double> optimizer_options;
   TrainOptions options;
   sync::SchemeOptions scheme;
+  /// Whether the group must encrypt what goes over the network (comm::GroupOptions::tls).
+  bool tls = false;
 };
 
 /// Throws SettingsError naming the key that is wrong.

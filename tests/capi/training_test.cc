@@ -58,11 +58,12 @@ class Training : public ::testing::Test {
     ASSERT_EQ(tw_make_secret(&result), TW_OK);
     secret_ = text_of(result);
   }
-  tw_rendezvous* start(int workers) const {
+  tw_rendezvous* start(int workers, bool tls = false) const {
     tw_rendezvous* rendezvous = nullptr;
     tw_rendezvous_options options = {};
     options.secret = secret_.c_str();
     options.workers = workers;
+    options.tls = tls ? 1 : 0;
     EXPECT_EQ(tw_rendezvous_start(&options, &rendezvous), TW_OK) << tw_last_error();
     return rendezvous;
   }
@@ -105,6 +106,28 @@ TEST_F(Training, AloneFromRowsToAnOnnxFile) {
   // What was saved can be trained again.
   EXPECT_EQ(tw_training_model(path.c_str(), nullptr, temporary("again").c_str(), &result), TW_OK) << tw_last_error();
   tw_result_free(result);
+}
+
+TEST_F(Training, WorkersEncryptWhatTheySendIfToldTo) {
+  for (const bool agrees : {true, false}) {
+    tw_rendezvous* rendezvous = start(1, true);
+    if (agrees) settings_ += "[group]\ntls = true\n";
+    tw_training* training = create(rendezvous, 0);
+    settings_ = settings_.substr(0, settings_.find("[group]"));
+    tw_rows* rows = make_rows(20, 1);
+    const tw_status status = tw_training_run(training, rows);
+    EXPECT_EQ(status == TW_OK, agrees) << tw_last_error();
+    tw_result* result = nullptr;
+    if (agrees) {
+      ASSERT_EQ(tw_training_report(training, &result), TW_OK);
+      EXPECT_TRUE(json::parse(text_of(result))["tls"]);
+    } else {
+      EXPECT_THAT(tw_last_error(), HasSubstr("the group uses TLS, which this member was not told to"));
+    }
+    tw_training_free(training);
+    tw_rows_free(rows);
+    tw_rendezvous_free(rendezvous);
+  }
 }
 
 TEST_F(Training, WorkersWithRowsOfTheirOwnEndAlike) {

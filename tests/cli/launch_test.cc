@@ -30,6 +30,11 @@ TEST(Launch, WorkersKnowTheirGroupAndTheirNumber) {
   for (const char* line : {"[0] number 0\n", "[1] number 1\n", "[2] number 2\n"}) EXPECT_THAT(run.out, HasSubstr(line));
 }
 
+TEST(Launch, WorkersKnowWhetherToUseTls) {
+  EXPECT_THAT(launch_shell({"-n", "1"}, "echo tls $THALWEG_TLS").out, HasSubstr("tls 0"));
+  EXPECT_THAT(launch_shell({"-n", "1", "--tls"}, "echo tls $THALWEG_TLS").out, HasSubstr("tls 1"));
+}
+
 TEST(Launch, AWorkerThatFailsIsStartedAgain) {
   const TemporaryDirectory folder;
   const ProcessResult run =

@@ -81,6 +81,25 @@ TEST_F(TrainOnDigits, ProcessesOfMpirunLearnTheSame) {
 }
 #endif
 
+TEST_F(TrainOnDigits, WorkersMayBeToldToUseTlsByTheLauncherOnly) {
+  const std::vector<std::string> job = small_job({"--set", "data.limit=640", "--set", "group.tls=true"});
+  for (const bool agrees : {true, false}) {
+    std::vector<std::string> arguments = {"launch", "-n", "2", "--restarts", "0", "--", TW_PROGRAM};
+    if (agrees) arguments.insert(arguments.begin() + 1, "--tls");
+    arguments.insert(arguments.end(), job.begin(), job.end());
+    const ProcessResult run = run_program(arguments);
+    EXPECT_EQ(run.exit_code, agrees ? 0 : 1) << run.error;
+    EXPECT_THAT(run.error + run.out, HasSubstr(agrees ? "worker 1 has come over TLS"
+                                                      : "the group does not use TLS, which this member insists on"));
+  }
+}
+
+TEST_F(TrainOnDigits, MessagesByMpiAreNotSaidToBeEncrypted) {
+  const ProcessResult run = run_program(small_job({"--set", "group.tls=true", "--set", "group.transport=mpi"}));
+  EXPECT_EQ(run.exit_code, 1);
+  EXPECT_THAT(run.error, HasSubstr("what goes by MPI is not encrypted"));
+}
+
 TEST_F(TrainOnDigits, ARunThatFindsACheckpointGoesOn) {
   const std::string checkpoints = "output.checkpoints=" + (folder_.path() / "run").string();
   const std::vector<std::string> first = {"--json", "--set", checkpoints, "--set", "data.limit=640"};

@@ -21,21 +21,28 @@ struct Layout {
   const char* name;
   Hosts hosts;
   int streams = 1;
+  bool tls = false;
 };
 
 std::vector<Layout> layouts() {
   if (under_mpirun()) return {{"mpi", {}}};
-  return {{"memory2", LocalGroup::one_host(2)},   {"memory3", LocalGroup::one_host(3)},
-          {"memory5", LocalGroup::one_host(5)},   {"sockets2", LocalGroup::own_hosts(2), 3},
-          {"sockets3", LocalGroup::own_hosts(3)}, {"sockets4", LocalGroup::own_hosts(4), 2},
-          {"sockets7", LocalGroup::own_hosts(7)}, {"hosts3_2_1", {{0, 2, 4}, {1, 3}, {5}}},
-          {"hosts2_2", {{0, 1}, {2, 3}}}};
+  return {{"memory2", LocalGroup::one_host(2)},
+          {"memory3", LocalGroup::one_host(3)},
+          {"memory5", LocalGroup::one_host(5)},
+          {"sockets2", LocalGroup::own_hosts(2), 3},
+          {"sockets3", LocalGroup::own_hosts(3)},
+          {"sockets4", LocalGroup::own_hosts(4), 2},
+          {"sockets7", LocalGroup::own_hosts(7)},
+          {"hosts3_2_1", {{0, 2, 4}, {1, 3}, {5}}},
+          {"hosts2_2", {{0, 1}, {2, 3}}},
+          {"tls2", LocalGroup::own_hosts(2), 3, true},
+          {"tls5", LocalGroup::own_hosts(5), 1, true}};
 }
 
 class Collectives : public ::testing::TestWithParam<Layout> {
  protected:
   Collectives() {
-    if (!under_mpirun()) local_.emplace(GetParam().hosts, GetParam().streams);
+    if (!under_mpirun()) local_.emplace(GetParam().hosts, GetParam().streams, 20, GetParam().tls);
   }
   /// Runs `body` for every member that lives in this process.
   void run(const std::function<void(Communicator&)>& body) {

@@ -17,16 +17,21 @@ double seconds_since(std::chrono::steady_clock::time_point begin) {
   return std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
 }
 
-class Failures : public ::testing::TestWithParam<bool> {
+/// By what the members of a group are connected: memory, sockets or tls.
+class Failures : public ::testing::TestWithParam<std::string> {
  protected:
-  static comm::Hosts hosts(int size) { return GetParam() ? LocalGroup::one_host(size) : LocalGroup::own_hosts(size); }
+  static bool memory() { return GetParam() == "memory"; }
+  static LocalGroup make_group(int size, double timeout = 20) {
+    return LocalGroup(memory() ? LocalGroup::one_host(size) : LocalGroup::own_hosts(size), 1, timeout,
+                      GetParam() == "tls");
+  }
 };
 
-INSTANTIATE_TEST_SUITE_P(Transports, Failures, ::testing::Bool(),
-                         [](const auto& test) { return std::string(test.param ? "memory" : "sockets"); });
+INSTANTIATE_TEST_SUITE_P(Transports, Failures, ::testing::Values("memory", "sockets", "tls"),
+                         [](const auto& test) { return test.param; });
 
 TEST_P(Failures, AMemberThatStaysAwayIsATimeoutThatNamesIt) {
-  LocalGroup group(hosts(3), 1, 0.3);
+  LocalGroup group = make_group(3, 0.3);
   group.run([&](Communicator& member) {
     if (member.rank() == 2) return;
     std::vector<float> values(1000);
@@ -36,7 +41,7 @@ TEST_P(Failures, AMemberThatStaysAwayIsATimeoutThatNamesIt) {
     EXPECT_EQ(status.failure().kind, FailureKind::kTimeout);
     // By a tree one of the two waits for the other, which waits for the third.
     EXPECT_GE(status.failure().peer, 0);
-    if (GetParam()) {
+    if (memory()) {
       EXPECT_EQ(status.failure().peer, 2) << status.failure().text();
     }
     EXPECT_GE(status.failure().seconds, 0.29);
@@ -49,7 +54,7 @@ TEST_P(Failures, AMemberThatStaysAwayIsATimeoutThatNamesIt) {
 }
 
 TEST_P(Failures, AbortEndsAWaitAtOnce) {
-  LocalGroup group(hosts(2));
+  LocalGroup group = make_group(2);
   std::thread waiting([&] {
     std::vector<float> values(1000);
     const comm::Status reduced = group.member(0).all_reduce(values.data(), values.size(), DType::kF32);
@@ -69,7 +74,7 @@ TEST_P(Failures, AbortEndsAWaitAtOnce) {
 }
 
 TEST_P(Failures, SizesThatDifferAreReported) {
-  LocalGroup group(hosts(2), 1, 5);
+  LocalGroup group = make_group(2, 5);
   group.run([&](Communicator& member) {
     std::vector<std::byte> data(100);
     if (member.rank() == 0) {
@@ -84,24 +89,24 @@ TEST_P(Failures, SizesThatDifferAreReported) {
 }
 
 TEST(SocketFailures, AConnectionThatBreaksNamesThePeer) {
-  LocalGroup group(LocalGroup::own_hosts(2));
-  group.remove(1);
-  std::vector<float> values(100000);
-  const comm::Status status = group.member(0).all_reduce(values.data(), values.size(), DType::kF32);
-  ASSERT_FALSE(status.ok());
-  EXPECT_EQ(status.failure().kind, FailureKind::kPeerLost);
-  EXPECT_EQ(status.failure().peer, 1);
-  EXPECT_THAT(status.failure().text(), HasSubstr("rank 1: "));
-  EXPECT_THROW(status.or_throw(), Error);
+  for (const bool tls : {false, true}) {
+    LocalGroup group(LocalGroup::own_hosts(2), 1, 20, tls);
+    group.remove(1);
+    std::vector<float> values(100000);
+    const comm::Status status = group.member(0).all_reduce(values.data(), values.size(), DType::kF32);
+    ASSERT_FALSE(status.ok());
+    EXPECT_EQ(status.failure().kind, FailureKind::kPeerLost);
+    EXPECT_EQ(status.failure().peer, 1);
+    EXPECT_THAT(status.failure().text(), HasSubstr("rank 1: "));
+    EXPECT_THROW(status.or_throw(), Error);
+  }
 }
 
 TEST(SocketFailures, AMessageBeyondEveryLimitIsRefused) {
-  int pair[2];
-  ASSERT_EQ(::socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, pair), 0);
-  const comm::FileDescriptor other(pair[1]);
-  comm::MessageStream stream(std::make_unique<comm::SocketLink>(comm::FileDescriptor(pair[0])));
+  SocketPair pair;
+  comm::MessageStream stream(std::make_unique<comm::SocketLink>(std::move(pair.ours)));
   const uint64_t header[] = {12345, uint64_t{1} << 60U};
-  ASSERT_EQ(::write(other.get(), header, sizeof header), static_cast<ssize_t>(sizeof header));
+  ASSERT_EQ(::write(pair.theirs.get(), header, sizeof header), static_cast<ssize_t>(sizeof header));
   std::byte data[4];
   stream.receive({comm::TagSpace::kUser, 1}, data, sizeof data);
   stream.progress();

@@ -20,12 +20,13 @@ using comm::RendezvousOptions;
 using ::testing::Contains;
 using ::testing::HasSubstr;
 
-/// A rendezvous, what it logs, and members as threads.
-class GroupTest : public ::testing::Test {
+/// A rendezvous, what it logs, and members as threads; with TLS or without.
+class GroupTest : public ::testing::TestWithParam<bool> {
  protected:
   RendezvousOptions rendezvous_options(int least, int most) {
     RendezvousOptions options;
     options.secret = "the job's secret";
+    options.tls = GetParam();
     options.min_size = least;
     options.max_size = most;
     options.settle = std::chrono::milliseconds(200);
@@ -42,6 +43,7 @@ class GroupTest : public ::testing::Test {
     GroupOptions options;
     options.rendezvous = rendezvous_->address();
     options.secret = "the job's secret";
+    options.tls = GetParam();
     options.name = name;
     options.path = path;
     options.form_timeout = std::chrono::seconds(60);
@@ -97,7 +99,10 @@ class GroupTest : public ::testing::Test {
   std::unique_ptr<Rendezvous> rendezvous_;
 };
 
-TEST_F(GroupTest, MembersMeetAndReduceThroughSharedMemory) {
+INSTANTIATE_TEST_SUITE_P(Wires, GroupTest, ::testing::Bool(),
+                         [](const auto& test) { return std::string(test.param ? "tcp_tls" : "tcp"); });
+
+TEST_P(GroupTest, MembersMeetAndReduceThroughSharedMemory) {
   start(3, 3);
   auto members = form(3);
   each(members, [](Group& group) {
@@ -107,19 +112,19 @@ TEST_F(GroupTest, MembersMeetAndReduceThroughSharedMemory) {
   });
 }
 
-TEST_F(GroupTest, MembersMeetAndReduceOverTcp) {
+TEST_P(GroupTest, MembersMeetAndReduceOverTcp) {
   start(3, 3);
   auto members = form(3, comm::Path::kTcp);
   each(members, expect_sum);
 }
 
-TEST_F(GroupTest, FewerThanTheMostFormOnceNobodyElseComes) {
+TEST_P(GroupTest, FewerThanTheMostFormOnceNobodyElseComes) {
   start(1, 5);
   auto members = form(2);
   each(members, [](Group& group) { EXPECT_EQ(group.size(), 2); });
 }
 
-TEST_F(GroupTest, TheOthersGoOnWhenAMemberIsLost) {
+TEST_P(GroupTest, TheOthersGoOnWhenAMemberIsLost) {
   for (const comm::Path path : {comm::Path::kAuto, comm::Path::kTcp}) {
     start(1, 3);
     auto members = form(3, path);
@@ -138,7 +143,7 @@ TEST_F(GroupTest, TheOthersGoOnWhenAMemberIsLost) {
   }
 }
 
-TEST_F(GroupTest, ANewcomerWaitsForTheNextEpoch) {
+TEST_P(GroupTest, ANewcomerWaitsForTheNextEpoch) {
   start(1, 4);
   auto members = form(2);
   auto pending = joining("late");
@@ -157,7 +162,7 @@ TEST_F(GroupTest, ANewcomerWaitsForTheNextEpoch) {
   each(members, expect_sum);
 }
 
-TEST_F(GroupTest, ABrokenOperationOfOneMemberEndsTheEpochForAll) {
+TEST_P(GroupTest, ABrokenOperationOfOneMemberEndsTheEpochForAll) {
   start(2, 2);
   auto members = form(2);
   each(members, [](Group& group) {
@@ -175,7 +180,7 @@ TEST_F(GroupTest, ABrokenOperationOfOneMemberEndsTheEpochForAll) {
   });
 }
 
-TEST_F(GroupTest, AGroupThatCannotFormSaysWhoCameAndWhoDidNot) {
+TEST_P(GroupTest, AGroupThatCannotFormSaysWhoCameAndWhoDidNot) {
   RendezvousOptions options = rendezvous_options(3, 3);
   options.form_timeout = std::chrono::milliseconds(300);
   options.expected = {"worker 0", "worker 1", "worker 2"};
@@ -186,7 +191,7 @@ TEST_F(GroupTest, AGroupThatCannotFormSaysWhoCameAndWhoDidNot) {
   EXPECT_EQ(rendezvous_->state().error, text);
 }
 
-TEST_F(GroupTest, NobodyThereIsAnErrorThatNamesTheAddress) {
+TEST_P(GroupTest, NobodyThereIsAnErrorThatNamesTheAddress) {
   start(1, 1);
   GroupOptions options = member_options("alone");
   rendezvous_.reset();
@@ -194,7 +199,7 @@ TEST_F(GroupTest, NobodyThereIsAnErrorThatNamesTheAddress) {
   EXPECT_THAT(error_text([&] { Group::join(options); }), HasSubstr(options.rendezvous));
 }
 
-TEST_F(GroupTest, WithoutTheSecretNobodyGetsIn) {
+TEST_P(GroupTest, WithoutTheSecretNobodyGetsIn) {
   start(2, 3);
   auto members = form(2);
   GroupOptions options = member_options("intruder");
@@ -204,7 +209,21 @@ TEST_F(GroupTest, WithoutTheSecretNobodyGetsIn) {
   each(members, expect_sum);
 }
 
-TEST_F(GroupTest, TheGroupSurvivesARestartOfTheRendezvous) {
+TEST_P(GroupTest, WhoDoesNotAgreeAboutTlsIsToldSo) {
+  start(2, 3);
+  auto members = form(2);
+  GroupOptions options = member_options("other");
+  options.tls = !options.tls;
+  const std::string text = error_text([&] { Group::join(options); });
+  EXPECT_THAT(text, HasSubstr("cannot join the group at " + options.rendezvous + ": the group "));
+  EXPECT_THAT(text, HasSubstr(GetParam() ? "uses TLS, which this member was not told to"
+                                         : "does not use TLS, which this member insists on"));
+  EXPECT_TRUE(
+      logged(GetParam() ? "it does not use TLS, as this group does" : "it wants TLS, which this group does not"));
+  each(members, expect_sum);
+}
+
+TEST_P(GroupTest, TheGroupSurvivesARestartOfTheRendezvous) {
   start(1, 3);
   auto members = form(3);
   RendezvousOptions options = rendezvous_options(1, 3);
@@ -225,7 +244,7 @@ TEST_F(GroupTest, TheGroupSurvivesARestartOfTheRendezvous) {
   });
 }
 
-TEST_F(GroupTest, AfterTheEndNobodyIsAdmitted) {
+TEST_P(GroupTest, AfterTheEndNobodyIsAdmitted) {
   start(1, 2);
   auto members = form(1);
   members[0]->finish();

@@ -1,8 +1,6 @@
 // Copyright The Thalweg Authors. SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <sys/socket.h>
-
 #include <atomic>
 #include <functional>
 #include <map>
@@ -12,7 +10,7 @@
 #include "comm/group_communicator.h"
 #include "comm/mesh.h"
 #include "comm/ring_link.h"
-#include "comm/socket_link.h"
+#include "comm/socket_pair.h"
 
 namespace thalweg::testing {
 
@@ -31,10 +29,10 @@ class CountingLink : public comm::SocketLink {
 };
 
 /// Members of a group as threads of this process. Those on one (pretended) host share memory, the others are connected
-/// by sockets, `streams` for each pair.
+/// by sockets, `streams` for each pair, under TLS if asked for.
 class LocalGroup {
  public:
-  explicit LocalGroup(comm::Hosts hosts, int streams = 1, double timeout = 20) {
+  explicit LocalGroup(comm::Hosts hosts, int streams = 1, double timeout = 20, bool tls = false) {
     size_t size = 0;
     for (const auto& host : hosts) size += host.size();
     std::vector<std::vector<comm::PeerLinks>> links(size);
@@ -44,7 +42,7 @@ class LocalGroup {
     for (const auto& host : hosts) connect_host(host, links, areas, member);
     for (size_t a = 0; a < size; ++a) {
       for (size_t b = a + 1; b < size; ++b) {
-        if (links[a][b].streams.empty()) connect_sockets(links[a][b], links[b][a], streams);
+        if (links[a][b].streams.empty()) connect_sockets(links[a][b], links[b][a], streams, tls);
       }
     }
     for (size_t rank = 0; rank < size; ++rank) {
@@ -103,12 +101,18 @@ class LocalGroup {
       }
     }
   }
-  void connect_sockets(comm::PeerLinks& a, comm::PeerLinks& b, int streams) {
+  void connect_sockets(comm::PeerLinks& a, comm::PeerLinks& b, int streams, bool tls) {
     for (int i = 0; i < streams; ++i) {
-      int pair[2];
-      TW_REQUIRE(::socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, pair) == 0, "no socketpair");
-      a.streams.push_back(std::make_unique<CountingLink>(comm::FileDescriptor(pair[0]), sent_));
-      b.streams.push_back(std::make_unique<CountingLink>(comm::FileDescriptor(pair[1]), sent_));
+      SocketPair sockets;
+      if (tls) {
+        TlsPair pair(std::move(sockets));
+        TW_REQUIRE(pair.shake_hands(), "no TLS");
+        a.streams.push_back(std::move(pair.connecting));
+        b.streams.push_back(std::move(pair.accepting));
+      } else {
+        a.streams.push_back(std::make_unique<CountingLink>(std::move(sockets.ours), sent_));
+        b.streams.push_back(std::make_unique<CountingLink>(std::move(sockets.theirs), sent_));
+      }
     }
   }
 

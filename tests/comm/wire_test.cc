@@ -2,16 +2,17 @@
 // Strangers, and members gone mad, at every socket that a group listens on.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
-#include <sys/socket.h>
 
 #include <future>
+#include <mutex>
 #include <random>
 
 #include "comm/connection.h"
 #include "comm/handshake.h"
 #include "comm/message_stream.h"
 #include "comm/socket.h"
-#include "comm/socket_link.h"
+#include "comm/socket_pair.h"
+#include "support/error_text.h"
 #include "thalweg/comm.h"
 
 namespace thalweg::testing {
@@ -23,16 +24,6 @@ using comm::FileDescriptor;
 using ::testing::HasSubstr;
 
 constexpr const char* kSecret = "secret";
-
-struct SocketPair {
-  SocketPair() {
-    int pair[2];
-    TW_REQUIRE(::socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0, pair) == 0, "no socketpair");
-    ours = FileDescriptor(pair[0]);
-    theirs = FileDescriptor(pair[1]);
-  }
-  FileDescriptor ours, theirs;
-};
 
 void put(const FileDescriptor& socket, const std::string& bytes) {
   [[maybe_unused]] const ssize_t count = ::send(socket.get(), bytes.data(), bytes.size(), MSG_NOSIGNAL);
@@ -52,24 +43,24 @@ std::string random_bytes(std::mt19937& random, size_t most) {
 TEST(Handshake, BothEndsShowTheSecret) {
   SocketPair pair;
   auto accepted = std::async(std::launch::async, [&] {
-    Connection connection(std::move(pair.ours), kSecret);
+    Connection connection(std::move(pair.ours), {kSecret});
     const Deadline deadline(std::chrono::seconds(60));
     while (!connection.authenticated() && connection.error().empty() && !deadline.expired()) connection.receive();
     return connection.error();
   });
   std::string error;
-  EXPECT_TRUE(comm::authenticate(pair.theirs, kSecret, Deadline(std::chrono::seconds(60)), error)) << error;
+  EXPECT_TRUE(comm::authenticate(pair.theirs, {kSecret}, Deadline(std::chrono::seconds(60)), error)) << error;
   EXPECT_EQ(accepted.get(), "");
 }
 
 TEST(Handshake, AnAnswerCannotBeUsedAgain) {
-  const comm::Responder first(kSecret), second(kSecret);
+  const comm::Responder first({kSecret}), second({kSecret});
   EXPECT_NE(first.challenge().nonce, second.challenge().nonce);
   // An answer to the first, made by a member, that somebody has listened to.
   SocketPair pair;
   auto member = std::async(std::launch::async, [&] {
     std::string error;
-    return comm::authenticate(pair.theirs, kSecret, Deadline(std::chrono::seconds(1)), error);
+    return comm::authenticate(pair.theirs, {kSecret}, Deadline(std::chrono::seconds(1)), error).has_value();
   });
   put(pair.ours, std::string(reinterpret_cast<const char*>(&first.challenge()), sizeof first.challenge()));
   comm::Response response;
@@ -77,8 +68,8 @@ TEST(Handshake, AnAnswerCannotBeUsedAgain) {
   ASSERT_TRUE(comm::read_all(pair.ours, &response, sizeof response, Deadline(std::chrono::seconds(60)), error))
       << error;
   comm::Proof proof;
-  EXPECT_TRUE(first.verify(response, proof));
-  EXPECT_FALSE(second.verify(response, proof));
+  EXPECT_TRUE(first.verify(response, proof, error)) << error;
+  EXPECT_FALSE(second.verify(response, proof, error));
   // Who only repeats what it hears does not prove anything either.
   put(pair.ours, std::string(reinterpret_cast<const char*>(&response.mac), sizeof response.mac));
   EXPECT_FALSE(member.get());
@@ -88,7 +79,7 @@ TEST(ControlFrames, LongAndMalformedOnesAreRefused) {
   for (const std::string& bytes : {std::string("\xff\xff\xff\xff", 4), frame("[1, 2"), frame("[1]"), frame("\xc3\x28"),
                                    frame(std::string(100000, '[')), frame("")}) {
     SocketPair pair;
-    Connection connection(std::move(pair.ours));
+    Connection connection(std::make_unique<comm::SocketLink>(std::move(pair.ours)));
     put(pair.theirs, bytes);
     EXPECT_EQ(connection.receive(), std::nullopt);
     EXPECT_NE(connection.error(), "");
@@ -100,7 +91,8 @@ TEST(ControlFrames, RandomBytesNeverDoMoreThanFail) {
   for (int round = 0; round < 2000; ++round) {
     SocketPair pair;
     const bool stranger = random() % 2 == 0;
-    Connection connection = stranger ? Connection(std::move(pair.ours), kSecret) : Connection(std::move(pair.ours));
+    Connection connection = stranger ? Connection(std::move(pair.ours), {kSecret, random() % 2 == 0})
+                                     : Connection(std::make_unique<comm::SocketLink>(std::move(pair.ours)));
     for (int piece = 0; piece < 3; ++piece) {
       put(pair.theirs, random() % 2 == 0 ? random_bytes(random, 200) : frame(random_bytes(random, 50)));
       while (connection.receive()) EXPECT_FALSE(stranger);
@@ -127,31 +119,69 @@ TEST(DataFrames, RandomBytesNeverDoMoreThanFail) {
   }
 }
 
-TEST(Rendezvous, GoesOnWhateverStrangersAndMembersSend) {
-  comm::RendezvousOptions options;
-  options.secret = kSecret;
-  options.min_size = options.max_size = 2;
-  options.log = [](const std::string&) {};
-  comm::Rendezvous rendezvous(options);
-  const auto join = [&] {
+/// With TLS or without.
+class Strangers : public ::testing::TestWithParam<bool> {
+ protected:
+  Strangers() {
+    comm::RendezvousOptions options;
+    options.secret = kSecret;
+    options.tls = GetParam();
+    options.min_size = options.max_size = 2;
+    options.log = [this](const std::string& line) {
+      const std::lock_guard<std::mutex> lock(mutex_);
+      log_ += line + "\n";
+    };
+    rendezvous_ = std::make_unique<comm::Rendezvous>(options);
+  }
+  std::unique_ptr<comm::Group> join() const {
     comm::GroupOptions member;
-    member.rendezvous = rendezvous.address();
+    member.rendezvous = rendezvous_->address();
     member.secret = kSecret;
+    member.tls = GetParam();
     return comm::Group::join(member);
-  };
-  auto first = std::async(std::launch::async, join);
+  }
+  FileDescriptor connect() const {
+    std::string error;
+    FileDescriptor socket = comm::connect_tcp(comm::Address::parse(rendezvous_->address()), deadline_, error);
+    TW_REQUIRE(socket.valid(), error);
+    return socket;
+  }
+  /// The last member comes, and the group works.
+  void expect_group(std::future<std::unique_ptr<comm::Group>> first) {
+    auto second = std::async(std::launch::async, [&] { return join(); });
+    const auto a = first.get(), b = second.get();
+    EXPECT_EQ(a->size(), 2);
+    auto barrier = std::async(std::launch::async, [&] { return a->communicator().barrier().ok(); });
+    EXPECT_TRUE(b->communicator().barrier().ok());
+    EXPECT_TRUE(barrier.get());
+  }
+  std::string log() {
+    const std::lock_guard<std::mutex> lock(mutex_);
+    return log_;
+  }
+
+  const Deadline deadline_{std::chrono::seconds(60)};
+  std::mutex mutex_;
+  std::string log_;
+  std::unique_ptr<comm::Rendezvous> rendezvous_;
+};
+
+INSTANTIATE_TEST_SUITE_P(Wires, Strangers, ::testing::Bool(),
+                         [](const auto& test) { return std::string(test.param ? "tcp_tls" : "tcp"); });
+
+TEST_P(Strangers, MaySendWhateverTheyLike) {
+  auto first = std::async(std::launch::async, [&] { return join(); });
   std::mt19937 random(9);
   const char* words[] = {"type", "join", "member", "view", "ready", "epoch", "finish", "id", "failure"};
-  const Deadline deadline(std::chrono::seconds(60));
   for (int round = 0; round < 150; ++round) {
-    std::string error;
-    FileDescriptor socket = comm::connect_tcp(comm::Address::parse(rendezvous.address()), deadline, error);
-    ASSERT_TRUE(socket.valid()) << error;
+    FileDescriptor socket = connect();
     if (round % 3 == 0) {
       put(socket, random_bytes(random, 300));
       continue;
     }
-    ASSERT_TRUE(comm::authenticate(socket, kSecret, deadline, error)) << error;
+    std::string error;
+    std::unique_ptr<comm::Link> link = comm::open_link(std::move(socket), {kSecret, GetParam()}, deadline_, error);
+    ASSERT_NE(link, nullptr) << error;
     for (int piece = 0; piece < 4; ++piece) {
       nlohmann::json message;
       const auto word = [&] { return std::string(words[random() % 9]); };
@@ -160,15 +190,74 @@ TEST(Rendezvous, GoesOnWhateverStrangersAndMembersSend) {
                                          nullptr, {{word(), word()}}, nlohmann::json::array()};
         message[word()] = values[random() % 6];
       }
-      put(socket, random() % 5 == 0 ? frame(random_bytes(random, 40)) : frame(message.dump()));
+      std::string bytes = random() % 5 == 0 ? frame(random_bytes(random, 40)) : frame(message.dump());
+      const iovec whole{bytes.data(), bytes.size()};
+      link->write_some({&whole, 1});
     }
   }
-  auto second = std::async(std::launch::async, join);
-  const auto a = first.get(), b = second.get();
-  EXPECT_EQ(a->size(), 2);
-  auto barrier = std::async(std::launch::async, [&] { return a->communicator().barrier().ok(); });
-  EXPECT_TRUE(b->communicator().barrier().ok());
-  EXPECT_TRUE(barrier.get());
+  expect_group(std::move(first));
+}
+
+TEST_P(Strangers, WhoKnowTheSecretButNotTheProtocolAreRefused) {
+  auto first = std::async(std::launch::async, [&] { return join(); });
+  std::mt19937 random(10);
+  for (int round = 0; round < 60; ++round) {
+    const FileDescriptor socket = connect();
+    std::string error;
+    ASSERT_TRUE(comm::authenticate(socket, {kSecret, GetParam()}, deadline_, error)) << error;
+    // Some leave at once: a handshake cut short.
+    if (round % 3 > 0) put(socket, random_bytes(random, 600));
+  }
+  expect_group(std::move(first));
+  EXPECT_THAT(log(), HasSubstr("refused 127.0.0.1:"));
+}
+
+using SlowStrangers = Strangers;
+INSTANTIATE_TEST_SUITE_P(Wires, SlowStrangers, ::testing::Values(true),
+                         [](const auto& /*test*/) { return std::string("tcp_tls"); });
+
+TEST_P(SlowStrangers, AreGivenUpInTheMiddleOfAHandshake) {
+  auto first = std::async(std::launch::async, [&] { return join(); });
+  const FileDescriptor socket = connect();
+  std::string error;
+  ASSERT_TRUE(comm::authenticate(socket, {kSecret, GetParam()}, deadline_, error)) << error;
+  put(socket, "\x16\x03");
+  std::byte byte{};
+  EXPECT_FALSE(comm::read_all(socket, &byte, 1, deadline_, error));
+  EXPECT_EQ(error, "connection closed");
+  EXPECT_LT(deadline_.elapsed(), 30);
+  EXPECT_THAT(log(), HasSubstr("nothing heard for"));
+  expect_group(std::move(first));
+}
+
+TEST(Handshake, ARendezvousThatStopsInTheMiddleIsAnErrorAtTheDeadline) {
+  const FileDescriptor listener = comm::listen_tcp({"127.0.0.1", 0});
+  auto accepted = std::async(std::launch::async, [&] {
+    const Deadline deadline(std::chrono::seconds(60));
+    EXPECT_TRUE(comm::wait_ready(listener.get(), false, deadline));
+    const FileDescriptor socket = comm::accept_one(listener);
+    const comm::Responder responder({kSecret, true});
+    std::string error;
+    comm::Response response;
+    comm::Proof proof;
+    EXPECT_TRUE(comm::write_all(socket, &responder.challenge(), sizeof(comm::Challenge), deadline, error)) << error;
+    EXPECT_TRUE(comm::read_all(socket, &response, sizeof response, deadline, error)) << error;
+    EXPECT_TRUE(responder.verify(response, proof, error)) << error;
+    EXPECT_TRUE(comm::write_all(socket, &proof, sizeof proof, deadline, error)) << error;
+    // Whatever comes then gets no answer, until the other end gives up.
+    std::byte bytes[1000];
+    while (!deadline.expired() && comm::wait_ready(socket.get(), false, deadline)) {
+      if (::read(socket.get(), bytes, sizeof bytes) <= 0) return;
+    }
+  });
+  comm::GroupOptions member;
+  member.rendezvous = "127.0.0.1:" + std::to_string(comm::port_of(listener));
+  member.secret = kSecret;
+  member.tls = true;
+  member.form_timeout = std::chrono::milliseconds(300);
+  const std::string text = error_text([&] { comm::Group::join(member); });
+  EXPECT_THAT(text, HasSubstr("cannot join the group at " + member.rendezvous + ": TLS: no answer, after 0.3"));
+  accepted.get();
 }
 
 }  // namespace

@@ -14,6 +14,7 @@
 #include "comm/control_messages.h"
 #include "comm/handshake.h"
 #include "comm/message_stream.h"
+#include "comm/socket_link.h"
 
 /// What bytes from the network may reach. Anything but a result, a link given up or an Error is a finding.
 namespace thalweg::fuzz {
@@ -71,8 +72,8 @@ inline void read_control(std::string_view bytes) {
   comm::FileDescriptor ours(pair[0]);
   const comm::FileDescriptor peer(pair[1]);
   const bool stranger = bytes[0] % 2 == 0;
-  comm::Connection connection =
-      stranger ? comm::Connection(std::move(ours), "secret") : comm::Connection(std::move(ours));
+  comm::Connection connection = stranger ? comm::Connection(std::move(ours), {"secret", bytes[0] % 4 == 0})
+                                         : comm::Connection(std::make_unique<comm::SocketLink>(std::move(ours)));
   // As much as a socket's buffer holds without anybody reading.
   constexpr size_t kMost = 16384;
   bytes.remove_prefix(1);
@@ -90,7 +91,7 @@ inline void meet_listener(std::string_view bytes) {
     [[maybe_unused]] const ssize_t written = ::write(peer.get(), bytes.data(), std::min<size_t>(bytes.size(), 4096));
   }
   std::string error;
-  TW_REQUIRE(!comm::authenticate(ours, "secret", Deadline(std::chrono::seconds(1)), error), "a stranger was trusted");
+  TW_REQUIRE(!comm::authenticate(ours, {"secret"}, Deadline(std::chrono::seconds(1)), error), "a stranger was trusted");
 }
 
 /// A rendezvous and its members, some of them mad: bytes say who does what. What it tells them must make sense.

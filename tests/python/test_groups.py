@@ -19,6 +19,14 @@ def test_a_closed_scheme_says_so():
         rendezvous.address
 
 
+def test_both_ends_must_agree_about_tls():
+    secret = groups.make_secret()
+    with groups.Rendezvous(1, secret, tls=True) as rendezvous:
+        with pytest.raises(thalweg.Error, match="the group uses TLS"):
+            groups.join(rendezvous=rendezvous.address, secret=secret)
+        groups.join(rendezvous=rendezvous.address, secret=secret, tls=True).close()
+
+
 def test_a_group_has_members():
     with pytest.raises(ValueError, match="at least 1 worker"):
         groups.Rendezvous(0, "secret")

@@ -75,11 +75,12 @@ JNIEXPORT jstring JNICALL Java_io_thalweg_jni_NativeTraining_makeSecret(JNIEnv* 
 
 JNIEXPORT jlong JNICALL Java_io_thalweg_jni_NativeTraining_startRendezvous(JNIEnv* env, jclass, jstring address,
                                                                            jstring secret, jint workers,
-                                                                           jdouble form_seconds) {
+                                                                           jdouble form_seconds, jboolean tls) {
   return guarded<jlong>(env, 0, [&]() -> jlong {
     const OptionalText address_text(env, address);
     const OptionalText secret_text(env, secret);
-    const tw_rendezvous_options options = {address_text.get(), secret_text.get(), workers, form_seconds};
+    const tw_rendezvous_options options = {address_text.get(), secret_text.get(), workers, form_seconds,
+                                           tls == JNI_TRUE ? 1 : 0};
     tw_rendezvous* rendezvous = nullptr;
     return succeeded(env, tw_rendezvous_start(&options, &rendezvous)) ? handle_of(rendezvous) : 0;
   });

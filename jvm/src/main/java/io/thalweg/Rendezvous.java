@@ -12,10 +12,11 @@ public final class Rendezvous implements AutoCloseable {
   /**
    * @param host by which workers reach this machine; the rendezvous itself listens at every address
    * @param formSeconds how long the group may take to form, also after a loss; 0: the engine's default
+   * @param tls whether workers must encrypt what goes over the network (group.tls in their settings)
    */
-  public Rendezvous(String host, int workers, double formSeconds) {
+  public Rendezvous(String host, int workers, double formSeconds, boolean tls) {
     this.host = host;
-    handle = NativeTraining.startRendezvous(":0", secret, workers, formSeconds);
+    handle = NativeTraining.startRendezvous(":0", secret, workers, formSeconds, tls);
   }
 
   public String address() {

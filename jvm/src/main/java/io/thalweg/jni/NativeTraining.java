@@ -18,7 +18,8 @@ public final class NativeTraining {
 
   public static native String makeSecret();
 
-  public static native long startRendezvous(String address, String secret, int workers, double formSeconds);
+  public static native long startRendezvous(
+      String address, String secret, int workers, double formSeconds, boolean tls);
 
   public static native String rendezvousAddress(long rendezvous);
 

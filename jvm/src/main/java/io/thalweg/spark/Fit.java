@@ -20,6 +20,8 @@ import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Locale;
 import java.util.Map;
+import org.apache.spark.SecurityManager;
+import org.apache.spark.SparkEnv;
 import org.apache.spark.api.java.JavaFutureAction;
 import org.apache.spark.api.java.JavaSparkContext;
 import org.apache.spark.sql.Dataset;
@@ -52,7 +54,7 @@ final class Fit {
   record Trained(ModelFile model, String report) {}
 
   Trained run() {
-    TrainingSettings settings = new TrainingSettings(estimator, workers.threads());
+    TrainingSettings settings = new TrainingSettings(estimator, workers.threads(), sparkEncrypts());
     try {
       Path packed = Files.createTempFile(HostCache.standard().root(), "training-", ".safetensors");
       try {
@@ -64,6 +66,12 @@ final class Fit {
     } catch (IOException failure) {
       throw new ThalwegException("the model cannot be trained: " + failure.getMessage(), failure);
     }
+  }
+
+  /** By spark.network.crypto, SASL (spark.authenticate.enableSaslEncryption) or TLS (spark.ssl.rpc). */
+  private boolean sparkEncrypts() {
+    SecurityManager security = SparkEnv.get().securityManager();
+    return security.isEncryptionEnabled() || security.isSslRpcEnabled();
   }
 
   private JsonNode describe(TrainingSettings settings, Path packed) throws IOException {
@@ -95,7 +103,7 @@ final class Fit {
   private Trained train(TrainingSettings settings, Path packed, TrainingColumns columns) throws IOException {
     double formSeconds = estimator.value(estimator.formSeconds()).map(value -> (double) value).orElse(0.0);
     BroadcastFile model = new BroadcastFile(packed, PACKED, HostCache.sha256(packed), context);
-    try (Rendezvous rendezvous = new Rendezvous(workers.driverHost(), workers.count(), formSeconds)) {
+    try (Rendezvous rendezvous = new Rendezvous(workers.driverHost(), workers.count(), formSeconds, settings.tls())) {
       TrainingPlan plan =
           new TrainingPlan(
               model,

@@ -130,6 +130,10 @@ public final class ThalwegEstimator extends Estimator<ThalwegModel> implements T
     return (ThalwegEstimator) set(badRows(), what);
   }
 
+  public ThalwegEstimator setTls(boolean encrypt) {
+    return (ThalwegEstimator) set(tls(), (Object) encrypt);
+  }
+
   @Override
   public ThalwegModel fit(Dataset<?> dataset) {
     Fit.Trained trained = new Fit(this, dataset).run();

@@ -80,7 +80,7 @@ public final class ThalwegModel extends Model<ThalwegModel> implements Predictio
     return this;
   }
 
-  /** How the fit that made this model went, as JSON: "steps", "workers" and "epochs"; null if it was read from a file. */
+  /** How the fit that made this model went, as JSON: "steps", "workers", "tls" and "epochs"; null if it was read from a file. */
   public String trainingReport() {
     return trainingReport;
   }

@@ -1,6 +1,7 @@
 // Copyright The Thalweg Authors. SPDX-License-Identifier: Apache-2.0
 package io.thalweg.spark;
 
+import org.apache.spark.ml.param.BooleanParam;
 import org.apache.spark.ml.param.DoubleParam;
 import org.apache.spark.ml.param.IntParam;
 import org.apache.spark.ml.param.LongParam;
@@ -37,6 +38,7 @@ public interface TrainingParams extends Params {
     final LongParam memoryBytes;
     final DoubleParam formSeconds;
     final Param<String> badRows;
+    final BooleanParam tls;
 
     Holder(Params parent) {
       model =
@@ -66,6 +68,7 @@ public interface TrainingParams extends Params {
       memoryBytes = new LongParam(parent, "memoryBytes", "of each worker's rows; those beyond lie in a local file");
       formSeconds = new DoubleParam(parent, "formSeconds", "how long workers wait for each other, also for one that was lost");
       badRows = new Param<>(parent, "badRows", "what to do with rows that cannot be used: fail or skip");
+      tls = new BooleanParam(parent, "tls", "encrypt what workers send each other; by default if Spark encrypts its own");
     }
   }
 
@@ -157,5 +160,9 @@ public interface TrainingParams extends Params {
 
   default Param<String> badRows() {
     return trainingParams().badRows;
+  }
+
+  default BooleanParam tls() {
+    return trainingParams().tls;
   }
 }

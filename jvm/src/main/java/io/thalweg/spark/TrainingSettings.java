@@ -10,10 +10,14 @@ import org.apache.spark.ml.param.Param;
 
 /** The parameters of an estimator as the settings of a job, in TOML. */
 final class TrainingSettings {
+  private static final String TLS = "group.tls";
+
   private final Map<String, String> lines = new LinkedHashMap<>();
 
-  TrainingSettings(ThalwegEstimator estimator, int threads) {
+  /** {@code encrypted} is whether Spark encrypts what its own processes send each other. */
+  TrainingSettings(ThalwegEstimator estimator, int threads, boolean encrypted) {
     put("train.threads", Integer.toString(threads));
+    put(TLS, Boolean.toString(encrypted));
     estimator.value(estimator.settings()).ifPresent(this::putAll);
     put("train.loss", estimator, estimator.loss());
     put("optimizer.name", estimator, estimator.optimizer());
@@ -24,6 +28,12 @@ final class TrainingSettings {
     put("scheme.name", estimator, estimator.scheme());
     put("output.checkpoints", estimator, estimator.checkpoints());
     put("train.bad_samples", estimator, estimator.badRows());
+    put(TLS, estimator, estimator.tls());
+  }
+
+  /** Whether the workers' group uses TLS. */
+  boolean tls() {
+    return Boolean.parseBoolean(lines.get(TLS));
   }
 
   String toml() {
