@@ -28,7 +28,8 @@ class Digits : public ::testing::TestWithParam<Case> {
       options.epochs = 2;
       options.batch_size = 64;
       options.threads = 1;
-      options.learning_rate = 0.001;
+      // Towards the end smaller: stale gradients keep weights in more of a motion than fresh ones.
+      options.schedule = optim::cosine(0.001, 2 * digits.train.size() / options.batch_size);
       options.seed = 3;
       options.progress = ShowProgress::kNone;
       options.scheme = sync::make_scheme(scheme, comm::Group::join(member_of(rendezvous.address())));
