@@ -59,6 +59,7 @@ final class Fit {
       Path packed = Files.createTempFile(HostCache.standard().root(), "training-", ".safetensors");
       try {
         JsonNode description = describe(settings, packed);
+        ModelLimit.checkResult(Files.size(packed), context.getConf());
         return train(settings, packed, columns(description));
       } finally {
         Files.deleteIfExists(packed);

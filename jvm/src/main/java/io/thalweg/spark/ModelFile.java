@@ -22,6 +22,7 @@ record ModelFile(String hash, Path path) {
     org.apache.hadoop.fs.Path source = new org.apache.hadoop.fs.Path(path);
     try {
       FileSystem system = source.getFileSystem(configuration);
+      ModelLimit.checkSingleFile(source, system);
       HostCache cache = HostCache.standard();
       Path incoming = Files.createTempFile(cache.root(), "incoming-", ".onnx");
       try {
