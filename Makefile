@@ -51,6 +51,7 @@ test-tsan: build-tsan ## the tests under the thread sanitizer
 test-long: build-release ## the tests that take many minutes
 	@scripts/setup-data
 	@scripts/setup-s3
+	@scripts/setup-yarn
 	@ctest --preset long --parallel 1
 
 lint: ## format, include directions, paths in documents, file hygiene

@@ -94,3 +94,19 @@ ensure_venv() {
   "$1/bin/python" -m pip install --quiet --disable-pip-version-check --no-input -r "$2" </dev/null
   venv_complete "$1" "$2" || die "$1 does not hold what scripts/$2 asks for; delete it and try again"
 }
+
+# Copies jars of Maven Central, each named group:name:version, into the folder $1; $2 says what they are.
+fetch_jars() {
+  local target=$1 what=$2 repository=${MAVEN_REPO_LOCAL:-$HOME/.m2/repository} artifact group name version jar
+  shift 2
+  for artifact in "$@"; do
+    IFS=: read -r group name version <<<"$artifact"
+    jar=$repository/${group//.//}/$name/$version/$name-$version.jar
+    if [ ! -f "$jar" ]; then
+      say "$what: fetching $artifact from Maven Central"
+      mvn -B -q "$MAVEN_GET" -Dartifact="$artifact" -Dtransitive=false -Dmaven.repo.local="$repository" </dev/null ||
+        die "could not fetch $artifact; maven's message is above"
+    fi
+    cp "$jar" "$target/"
+  done
+}

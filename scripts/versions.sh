@@ -74,6 +74,15 @@ HADOOP_ARTIFACTS=(
   org.slf4j:slf4j-api:1.7.36
   org.slf4j:slf4j-nop:1.7.36
 )
+# YARN's mini-cluster is in the same jar, but for what it needs beside.
+YARN_ARTIFACTS=(
+  junit:junit:4.13.2
+  org.hamcrest:hamcrest-core:1.3
+  ch.qos.reload4j:reload4j:1.2.22
+  org.bouncycastle:bcprov-jdk18on:1.78.1
+  org.bouncycastle:bcpkix-jdk18on:1.78.1
+  org.bouncycastle:bcutil-jdk18on:1.78.1
+)
 PYDOOP_VERSION=2.0.0
 PYDOOP_SHA256=c7eb2ad8c36d2a75dc1c6cee701928334614f2e862a70798b0cb278e3102f77d
 

@@ -1,7 +1,13 @@
 #!/usr/bin/env python3
-"""Predicts on the cluster at an address (first argument) with a model in a folder (second), which the executors must be
-able to read, and compares with the engine in this process. Further arguments are settings of Spark, as name=value."""
+"""A check on a cluster that is there already, in a session of its own.
 
+  cluster_check.py predict|train|lost_executor MASTER FOLDER [SETTING=VALUE ...]
+
+FOLDER is one that the executors can read: for `predict` a local one with a model in it, perceptron.onnx; for `train` one on
+any file system. Dots in the names of Spark's settings are written as __ (see conftest.session).
+"""
+
+import pathlib
 import sys
 
 import numpy as np
@@ -9,21 +15,71 @@ import numpy as np
 import thalweg
 import thalweg.spark
 from conftest import session
+from disturbed import check_lost_executors
+from test_images import IMAGES, PREPROCESSING
+from thalweg import nn
 
 
-def main(master, folder, *settings):
+def predict(spark, folder):
+    """Answers equal those of the engine in this process, and the doctor finds both executors."""
+    numbers = np.random.default_rng(0).standard_normal((50, 4)).astype("float32")
+    frame = spark.createDataFrame([(i, row.tolist()) for i, row in enumerate(numbers)], "id long, x array<float>")
+    stage = thalweg.spark.Model.load(f"{folder}/perceptron.onnx", input_cols=["x"], output_cols=["scores"])
+    stage.write().overwrite().save(f"{folder}/saved")
+    rows = thalweg.spark.Model.load(f"{folder}/saved").transform(frame.repartition(7)).orderBy("id").collect()
+    expected = thalweg.Model.load(f"{folder}/perceptron.onnx")(numbers)
+    np.testing.assert_allclose([row.scores for row in rows], expected, rtol=1e-5, atol=1e-6)
+    reports = thalweg.spark.doctor(spark)
+    assert len(reports) == 2, f"{len(reports)} executors answered, not 2"
+    assert not [report for report in reports.values() if "problem" in report]
+
+
+def labelled_rows(spark):
+    numbers = np.random.default_rng(1).standard_normal((400, 4)).astype("float32")
+    rows = [(row.tolist(), int(row[:3].argmax())) for row in numbers]
+    return spark.createDataFrame(rows, "x array<float>, y int").repartition(3)
+
+
+def lost_executor(spark, folder):
+    """A fit gives the same weights whether or not an executor is killed during it."""
+    check_lost_executors(spark, labelled_rows(spark), pathlib.Path(folder))
+
+
+def train(spark, folder):
+    """Rows, images and models all come from the folder's file system and go there."""
+    labelled_rows(spark).write.parquet(f"{folder}/rows")
+    rows = spark.read.parquet(f"{folder}/rows")
+    net = nn.Sequential(nn.Linear(4, 16), nn.ReLU(), nn.Linear(16, 3))
+    fitted = thalweg.spark.Estimator(net, inputs=[thalweg.Input((None, 4))], feature_cols=["x"], label_cols=["y"],
+                                     optimizer="adam", learning_rate=0.02, epochs=20, output_cols=["class"],
+                                     output_kinds=["class"]).fit(rows)
+    fitted.save(f"{folder}/trained")
+    model = thalweg.spark.Model.load(f"{folder}/trained")
+    right = model.transform(rows).where("class = y").count()
+    assert right > 360, f"{right} of 400 rows are classified rightly"
+    assert fitted.transform(rows).where("class = y").count() == right
+    train_on_images(spark, folder)
+
+
+def train_on_images(spark, folder):
+    path = spark._jvm.org.apache.hadoop.fs.Path
+    system = path(folder).getFileSystem(spark.sparkContext._jsc.hadoopConfiguration())
+    for i in range(12):
+        system.copyFromLocalFile(path(str(IMAGES / "photo.png")), path(f"{folder}/images/class{i % 2}/{i}.png"))
+    images = thalweg.spark.read_images(spark, f"{folder}/images")
+    net = nn.Sequential(nn.Conv2d(3, 4, 3), nn.ReLU(), nn.Flatten(), nn.Linear(4 * 36, 2))
+    model = thalweg.spark.Estimator(
+        net, inputs=[thalweg.Input((None, 3, 8, 8))], feature_cols=["content"], label_cols=["label"], batch_size=4, epochs=2,
+        preprocessing=PREPROCESSING, class_names=["dog", "cat"], output_cols=["name"], output_kinds=["label"],
+    ).fit(images.selectExpr("*", "if(path like '%class1%', 1, 0) as label"))
+    named = model.transform(images).select("path", "name").collect()
+    assert len({row.path for row in named}) == 12 and {row.name for row in named} <= {"dog", "cat"}
+
+
+def main(check, master, folder, *settings):
     spark = session(master, **dict(setting.split("=", 1) for setting in settings))
     try:
-        numbers = np.random.default_rng(0).standard_normal((50, 4)).astype("float32")
-        frame = spark.createDataFrame([(i, row.tolist()) for i, row in enumerate(numbers)], "id long, x array<float>")
-        stage = thalweg.spark.Model.load(f"{folder}/perceptron.onnx", input_cols=["x"], output_cols=["scores"])
-        stage.write().overwrite().save(f"{folder}/saved")
-        rows = thalweg.spark.Model.load(f"{folder}/saved").transform(frame.repartition(7)).orderBy("id").collect()
-        expected = thalweg.Model.load(f"{folder}/perceptron.onnx")(numbers)
-        np.testing.assert_allclose([row.scores for row in rows], expected, rtol=1e-5, atol=1e-6)
-        reports = thalweg.spark.doctor(spark)
-        assert len(reports) == 2, f"{len(reports)} executors answered, not 2"
-        assert not [report for report in reports.values() if "problem" in report]
+        {"predict": predict, "train": train, "lost_executor": lost_executor}[check](spark, folder)
     finally:
         spark.stop()
 

@@ -1,30 +1,29 @@
-"""The processes of a cluster on this machine."""
+"""The executors of a session whose cluster is on this machine, as processes."""
 
-import os
 import pathlib
 
 _BACKEND = b"CoarseGrainedExecutorBackend"
 
 
-def executor_processes():
-    """Process numbers of the executors that this process's session has, oldest first."""
+def executor_processes(spark):
+    """Process numbers of the session's executors, in order."""
+    application = spark.sparkContext.applicationId.encode()
     found = []
     for entry in pathlib.Path("/proc").iterdir():
         if not entry.name.isdigit():
             continue
         try:
-            command = (entry / "cmdline").read_bytes()
-            if _BACKEND in command and command.split(b"\0")[0].endswith(b"java") and _descends(int(entry.name), os.getpid()):
-                found.append(int(entry.name))
+            command = (entry / "cmdline").read_bytes().split(b"\0")
         except OSError:
             continue  # it has just ended
+        if command[0].endswith(b"java") and application in command and any(_BACKEND in part for part in command):
+            found.append(int(entry.name))
     return sorted(found)
 
 
-def _descends(process, ancestor):
-    while process > 1:
-        if process == ancestor:
-            return True
-        fields = pathlib.Path(f"/proc/{process}/stat").read_text().rpartition(")")[2].split()
-        process = int(fields[1])
-    return False
+def resident_bytes(process):
+    """The memory of a process that is in RAM."""
+    for line in pathlib.Path(f"/proc/{process}/status").read_text().splitlines():
+        if line.startswith("VmRSS:"):
+            return int(line.split()[1]) * 1024
+    raise RuntimeError(f"process {process} has ended")

@@ -1,14 +1,11 @@
 """thalweg.spark.Estimator on a cluster: any partitions, bad rows, lost executors."""
 
-import concurrent.futures
-import os
-import signal
 import threading
 import time
 
 import numpy as np
 import pytest
-from executors import executor_processes
+from disturbed import check_lost_executors
 from pyspark.ml import Pipeline
 from pyspark.ml.feature import VectorAssembler
 
@@ -148,41 +145,13 @@ def test_rows_that_cannot_be_used_may_be_left_out(frame):
     assert estimator(bad_rows="skip").fit(holes).transform(frame).count() == ROWS
 
 
-def kill_executors(times, stop):
-    """Kills an executor, again when another has come in its place and trains; gives the seconds until each came."""
-    seconds = []
-    while len(seconds) < times and not stop.wait(2 if seconds else 3):
-        executors = executor_processes()
-        os.kill(executors[len(seconds) % len(executors)], signal.SIGKILL)
-        begin = time.monotonic()
-        while not stop.wait(0.05) and not set(executor_processes()) - set(executors):
-            pass
-        seconds.append(time.monotonic() - begin)
-    return seconds
-
-
 @pytest.mark.parametrize("scheme, kills, epochs", [
-    ("allreduce", 1, 400),
-    pytest.param("allreduce", 3, 1500, marks=pytest.mark.slow),
-    pytest.param("sharded", 2, 1000, marks=pytest.mark.slow),
+    ("allreduce", 1, 300),
+    pytest.param("allreduce", 3, 900, marks=pytest.mark.slow),
+    pytest.param("sharded", 2, 600, marks=pytest.mark.slow),
 ])
 def test_lost_executors_change_nothing(spark, frame, tmp_path, scheme, kills, epochs):
-    net = nn.Sequential(nn.Linear(4, 512), nn.ReLU(), nn.Linear(512, 512), nn.ReLU(), nn.Linear(512, 3))
-    fitted = thalweg.spark.Estimator(
-        thalweg.Model(net, [thalweg.Input((None, 4))]), feature_cols=["x"], label_cols=["y"], epochs=epochs, batch_size=40,
-        num_workers=2, threads=1, optimizer="sgd", learning_rate=0.01, settings={"optimizer.momentum": 0.9}, scheme=scheme)
-    undisturbed = saved(fitted.fit(frame), tmp_path / "undisturbed")
-    stop = threading.Event()
-    with concurrent.futures.ThreadPoolExecutor() as pool:
-        killer = pool.submit(kill_executors, kills, stop)
-        try:
-            disturbed = saved(fitted.fit(frame), tmp_path / "disturbed")
-        finally:
-            stop.set()
-    assert len(killer.result()) == kills, "the fit ended before the last executor was killed"
-    assert max(killer.result()) < 15
-    x = np.random.default_rng(2).standard_normal((64, 4)).astype("float32")
-    np.testing.assert_allclose(disturbed(x), undisturbed(x), rtol=0, atol=1e-6)
+    check_lost_executors(spark, frame, tmp_path, scheme, kills, epochs)
 
 
 def test_a_cancelled_job_ends_soon(spark, frame):

@@ -9,7 +9,6 @@ PROGRAM gets the address in THALWEG_REMOTE_URI. Exit status: PROGRAM's; 77 if th
 
 import os
 import pathlib
-import select
 import shutil
 import signal
 import socket
@@ -20,34 +19,14 @@ import time
 import urllib.request
 
 HERE = pathlib.Path(__file__).resolve().parent
-DEPS = pathlib.Path(os.environ.get("THALWEG_DEPS") or pathlib.Path.home() / ".cache" / "thalweg")
-PATIENCE = 240  # seconds: a busy machine takes its time
+sys.path.insert(0, str(HERE.parents[1] / "support"))
+from processes import DEPS, PATIENCE, first_line, stop  # noqa: E402
+
 SKIPPED = 77
 
 
 class NotInstalled(Exception):
     pass
-
-
-def first_line(process):
-    """What the process prints first, or an error once it has ended or taken too long."""
-    ready, _, _ = select.select([process.stdout], [], [], PATIENCE)
-    line = process.stdout.readline().strip() if ready else ""
-    if not line:
-        raise RuntimeError(f"{process.args[0]} printed nothing within {PATIENCE} s; status {process.poll()}")
-    return line
-
-
-def stop(process):
-    """Asks by the end of its input, then by a signal, then ends it; only this process, by its number."""
-    gentle = [process.stdin.close] if process.stdin else []
-    for ask in (*gentle, process.terminate, process.kill):
-        ask()
-        try:
-            process.wait(20)
-            return
-        except subprocess.TimeoutExpired:
-            continue
 
 
 def start_hdfs(directory):
