@@ -1,27 +1,29 @@
 // Copyright The Thalweg Authors. SPDX-License-Identifier: Apache-2.0
 package io.thalweg;
 
+import io.thalweg.ProcessLock.Mode;
 import java.io.IOException;
 import java.io.InputStream;
-import java.nio.channels.FileChannel;
-import java.nio.channels.FileLock;
-import java.nio.channels.OverlappingFileLockException;
 import java.nio.file.FileAlreadyExistsException;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.nio.file.StandardCopyOption;
-import java.nio.file.StandardOpenOption;
+import java.nio.file.attribute.FileTime;
 import java.nio.file.attribute.PosixFilePermission;
 import java.nio.file.attribute.PosixFilePermissions;
 import java.security.MessageDigest;
 import java.security.NoSuchAlgorithmException;
+import java.time.Instant;
 import java.util.HexFormat;
 import java.util.Map;
 import java.util.Set;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
 
 /**
  * A folder on this host that all processes of a user share: native libraries and models, each under the hash of its
- * content. Files come into being whole, and only one process writes an entry at a time.
+ * content. Files come into being whole, and only one process writes an entry at a time. What nobody uses is deleted after
+ * a week, or earlier, the longest unused first, when all entries together exceed a budget.
  */
 public final class HostCache {
   /** For messages. */
@@ -29,7 +31,10 @@ public final class HostCache {
       "the Java property thalweg.cache (spark.executor.extraJavaOptions, spark.driver.extraJavaOptions) or the environment"
           + " variable THALWEG_CACHE";
 
-  private static final long PATIENCE_MILLISECONDS = 120_000;
+  private static final Logger LOG = LoggerFactory.getLogger(HostCache.class);
+  private static final long USUAL_BUDGET_BYTES = 10L << 30;
+  /** Shared by those who are about to use entries; whoever has it alone may delete some. */
+  private static final String GATE = "cache.lock";
 
   /** Writes one file of an entry. */
   @FunctionalInterface
@@ -38,29 +43,33 @@ public final class HostCache {
   }
 
   private final Path root;
+  private final long budgetBytes;
 
-  /** Makes the folder if it is missing. */
-  public HostCache(Path root) throws IOException {
+  /** Makes the folder if it is missing. Beyond the budget, entries that nobody uses are deleted. */
+  public HostCache(Path root, long budgetBytes) throws IOException {
     this.root = root.toAbsolutePath();
+    this.budgetBytes = budgetBytes;
     makePrivate(this.root);
   }
 
   /**
    * The one that the property thalweg.cache or the variable THALWEG_CACHE names, else the user's (XDG_CACHE_HOME, else
-   * .cache in the home folder), or, where that cannot be written, as on cluster nodes, one in java.io.tmpdir.
+   * .cache in the home folder), or, where that cannot be written, as on cluster nodes, one in java.io.tmpdir. Its budget is
+   * the property thalweg.cache.bytes.
    */
   public static HostCache standard() throws IOException {
     String chosen = System.getProperty("thalweg.cache", System.getenv("THALWEG_CACHE"));
+    long budget = Long.getLong("thalweg.cache.bytes", USUAL_BUDGET_BYTES);
     if (chosen != null && !chosen.isEmpty()) {
-      return new HostCache(Path.of(chosen));
+      return new HostCache(Path.of(chosen), budget);
     }
     String user = System.getenv("XDG_CACHE_HOME");
     Path base = user != null && !user.isEmpty() ? Path.of(user) : Path.of(System.getProperty("user.home"), ".cache");
     try {
-      return new HostCache(base.resolve("thalweg"));
+      return new HostCache(base.resolve("thalweg"), budget);
     } catch (IOException unwritable) {
       Path temporary = Path.of(System.getProperty("java.io.tmpdir"));
-      return new HostCache(temporary.resolve("thalweg-" + System.getProperty("user.name")));
+      return new HostCache(temporary.resolve("thalweg-" + System.getProperty("user.name")), budget);
     }
   }
 
@@ -69,21 +78,59 @@ public final class HostCache {
   }
 
   /**
-   * A folder of this name with exactly these files (name and SHA-256 of each). What is missing or differs is written
-   * anew; files that processes have mapped are replaced, not changed.
+   * A folder of this name (a word, a hyphen, a hash) with exactly these files (name and SHA-256 of each). What is missing
+   * or differs is written anew; files that processes have mapped are replaced, not changed. When something was written,
+   * folders that nobody uses make room.
    */
-  public Path folder(String name, Map<String, String> hashes, FileWriter writer) throws IOException {
+  public CachedFolder use(String name, Map<String, String> hashes, FileWriter writer) throws IOException {
+    if (!CacheEviction.ENTRY.matcher(name).matches()) {
+      throw new IllegalArgumentException("'" + name + "' is no name of an entry of the cache");
+    }
     Path folder = root.resolve(name);
-    try (Locked ignored = lock(name)) {
+    CachedFolder used;
+    boolean written;
+    try (ProcessLock gate = ProcessLock.acquire(root.resolve(GATE), Mode.SHARED)) {
+      written = write(folder, hashes, writer);
+      used = new CachedFolder(folder, ProcessLock.acquire(CacheEviction.beside(folder, CacheEviction.USE), Mode.SHARED));
+      // Not the time of the locked file: to set that, Java opens and closes it, with which the lock is gone.
+      Files.setLastModifiedTime(folder, FileTime.from(Instant.now()));
+    }
+    if (written) {
+      evict(Instant.now());
+    }
+    return used;
+  }
+
+  /** A new file for what is to become part of the cache; whoever asks for it deletes it. */
+  public Path newFile(String suffix) throws IOException {
+    return Files.createTempFile(root, CacheEviction.INCOMING, suffix);
+  }
+
+  /** Whether something was missing. */
+  private static boolean write(Path folder, Map<String, String> hashes, FileWriter writer) throws IOException {
+    boolean written = false;
+    try (ProcessLock writing = ProcessLock.acquire(CacheEviction.beside(folder, CacheEviction.LOCK), Mode.EXCLUSIVE)) {
       Files.createDirectories(folder);
       for (Map.Entry<String, String> entry : hashes.entrySet()) {
         Path file = folder.resolve(entry.getKey());
         if (!Files.isRegularFile(file) || !sha256(file).equals(entry.getValue())) {
           replace(file, entry.getKey(), entry.getValue(), writer);
+          written = true;
         }
       }
     }
-    return folder;
+    return written;
+  }
+
+  /** Does nothing while others are about to use the cache: they will do it. */
+  void evict(Instant now) {
+    try (ProcessLock gate = ProcessLock.tryAcquire(root.resolve(GATE), Mode.EXCLUSIVE)) {
+      if (gate != null) {
+        new CacheEviction(root, budgetBytes, now).run();
+      }
+    } catch (IOException failure) {
+      LOG.warn("the cache {} cannot be tidied: {}", root, failure.toString());
+    }
   }
 
   private static void replace(Path file, String name, String hash, FileWriter writer) throws IOException {
@@ -97,48 +144,6 @@ public final class HostCache {
       Files.move(part, file, StandardCopyOption.ATOMIC_MOVE, StandardCopyOption.REPLACE_EXISTING);
     } finally {
       Files.deleteIfExists(part);
-    }
-  }
-
-  /** Held by one thread of one process of this host. */
-  private record Locked(FileChannel channel, FileLock lock) implements AutoCloseable {
-    @Override
-    public void close() throws IOException {
-      lock.release();
-      channel.close();
-    }
-  }
-
-  private Locked lock(String name) throws IOException {
-    Path file = root.resolve(name + ".lock");
-    FileChannel channel = FileChannel.open(file, StandardOpenOption.CREATE, StandardOpenOption.WRITE);
-    long end = System.nanoTime() + PATIENCE_MILLISECONDS * 1_000_000;
-    try {
-      while (true) {
-        FileLock lock = tryLock(channel);
-        if (lock != null) {
-          return new Locked(channel, lock);
-        }
-        if (System.nanoTime() > end) {
-          throw new IOException(file + " was held by another process for " + PATIENCE_MILLISECONDS / 1000 + " s");
-        }
-        Thread.sleep(20);
-      }
-    } catch (IOException | InterruptedException failure) {
-      channel.close();
-      if (failure instanceof IOException) {
-        throw (IOException) failure;
-      }
-      Thread.currentThread().interrupt();
-      throw new IOException("interrupted while waiting for " + file, failure);
-    }
-  }
-
-  private static FileLock tryLock(FileChannel channel) throws IOException {
-    try {
-      return channel.tryLock();
-    } catch (OverlappingFileLockException heldInThisJvm) {
-      return null;
     }
   }
 

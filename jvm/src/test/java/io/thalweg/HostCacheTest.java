@@ -23,9 +23,14 @@ import org.junit.jupiter.api.io.TempDir;
 
 class HostCacheTest {
   private static final byte[] CONTENT = "content".getBytes(StandardCharsets.UTF_8);
+  private static final String NAME = "entry-0123456789abcdef";
   private static final Map<String, String> FILES = Map.of("file", HostCache.sha256(CONTENT));
 
   @TempDir Path directory;
+
+  private HostCache newCache(long budget) throws IOException {
+    return new HostCache(directory.resolve("cache"), budget);
+  }
 
   @Test
   void knowsTheHashOfBytes() {
@@ -35,22 +40,22 @@ class HostCacheTest {
 
   @Test
   void writesOnceHoweverManyAskAtOnce() throws Exception {
-    HostCache cache = new HostCache(directory.resolve("cache"));
+    HostCache cache = newCache(Long.MAX_VALUE);
     AtomicInteger writes = new AtomicInteger();
     ExecutorService threads = Executors.newFixedThreadPool(8);
     try {
-      List<Future<Path>> folders = new ArrayList<>();
+      List<Future<CachedFolder>> folders = new ArrayList<>();
       for (int i = 0; i < 8; ++i) {
         folders.add(
             threads.submit(
                 () ->
-                    cache.folder("entry", FILES, (name, target) -> {
+                    cache.use(NAME, FILES, (name, target) -> {
                       writes.incrementAndGet();
                       Files.write(target, CONTENT);
                     })));
       }
-      for (Future<Path> folder : folders) {
-        assertEquals("content", Files.readString(folder.get().resolve("file")));
+      for (Future<CachedFolder> folder : folders) {
+        assertEquals("content", Files.readString(folder.get().path().resolve("file")));
       }
     } finally {
       threads.shutdownNow();
@@ -60,22 +65,22 @@ class HostCacheTest {
 
   @Test
   void replacesADamagedFile() throws IOException {
-    HostCache cache = new HostCache(directory.resolve("cache"));
-    Path file = cache.folder("entry", FILES, (name, target) -> Files.write(target, CONTENT)).resolve("file");
+    HostCache cache = newCache(Long.MAX_VALUE);
+    Path file = cache.use(NAME, FILES, (name, target) -> Files.write(target, CONTENT)).path().resolve("file");
     Files.writeString(file, "damaged");
-    cache.folder("entry", FILES, (name, target) -> Files.write(target, CONTENT));
+    cache.use(NAME, FILES, (name, target) -> Files.write(target, CONTENT));
     assertEquals("content", Files.readString(file));
   }
 
   @Test
   void leavesNothingOfAWriterThatFails() throws IOException {
-    HostCache cache = new HostCache(directory.resolve("cache"));
+    HostCache cache = newCache(Long.MAX_VALUE);
     IOException failure =
         assertThrows(
             IOException.class,
-            () -> cache.folder("entry", FILES, (name, target) -> Files.writeString(target, "something else")));
+            () -> cache.use(NAME, FILES, (name, target) -> Files.writeString(target, "something else")));
     assertTrue(failure.getMessage().contains("SHA-256"), failure.getMessage());
-    try (Stream<Path> files = Files.list(cache.root().resolve("entry"))) {
+    try (Stream<Path> files = Files.list(cache.root().resolve(NAME))) {
       assertEquals(0, files.count());
     }
   }
@@ -84,7 +89,7 @@ class HostCacheTest {
   void refusesAFolderThatEverybodyCanWrite() throws IOException {
     Path open = Files.createDirectory(directory.resolve("open"));
     Files.setPosixFilePermissions(open, PosixFilePermissions.fromString("rwxrwxrwx"));
-    IOException failure = assertThrows(IOException.class, () -> new HostCache(open));
+    IOException failure = assertThrows(IOException.class, () -> new HostCache(open, Long.MAX_VALUE));
     assertTrue(failure.getMessage().contains("thalweg.cache"), failure.getMessage());
   }
 }

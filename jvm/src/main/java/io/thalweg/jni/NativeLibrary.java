@@ -1,6 +1,7 @@
 // Copyright The Thalweg Authors. SPDX-License-Identifier: Apache-2.0
 package io.thalweg.jni;
 
+import io.thalweg.CachedFolder;
 import io.thalweg.HostCache;
 import io.thalweg.ThalwegException;
 import java.io.IOException;
@@ -20,30 +21,32 @@ import java.util.Map;
 public final class NativeLibrary {
   private static final String RESOURCES = "/io/thalweg/native/";
   private static final String ENGINE = "libthalweg_jni.so";
-  private static boolean loaded;
+  /** In use as long as this process lives. */
+  private static CachedFolder libraries;
 
   private NativeLibrary() {}
 
   /** Does nothing if it is done already. */
   public static synchronized void load() {
-    if (loaded) {
+    if (libraries != null) {
       return;
     }
     try {
-      loadFrom(unpack(HostCache.standard()));
+      CachedFolder unpacked = unpack(HostCache.standard());
+      loadFrom(unpacked.path());
+      libraries = unpacked;
     } catch (IOException failure) {
       throw new ThalwegException("the native libraries cannot be unpacked: " + failure, failure);
     }
-    loaded = true;
   }
 
   /** Unpacks the libraries for this platform and gives the folder that holds them. */
-  static Path unpack(HostCache cache) throws IOException {
+  static CachedFolder unpack(HostCache cache) throws IOException {
     String resources = RESOURCES + platform(System.getProperty("os.name"), System.getProperty("os.arch")) + "/";
     byte[] manifest = read(resources + "manifest.txt");
     Map<String, String> hashes = parse(new String(manifest, StandardCharsets.UTF_8));
     String name = "native-" + HostCache.sha256(manifest).substring(0, 16);
-    return cache.folder(
+    return cache.use(
         name,
         hashes,
         (file, target) -> {

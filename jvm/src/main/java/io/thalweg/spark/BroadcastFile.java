@@ -44,10 +44,10 @@ final class BroadcastFile implements Serializable {
   }
 
   /** The file in this host's cache. */
-  Path file() {
+  CachedFile use() {
     try {
-      Path folder = HostCache.standard().folder("model-" + hash, Map.of(name, hash), (file, target) -> write(target));
-      return folder.resolve(name);
+      HostCache cache = HostCache.standard();
+      return new CachedFile(cache.use("model-" + hash, Map.of(name, hash), (file, target) -> write(target)), name);
     } catch (IOException failure) {
       throw new ThalwegException("the model cannot be put into this host's cache: " + failure.getMessage(), failure);
     }

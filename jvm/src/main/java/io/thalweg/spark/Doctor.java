@@ -80,7 +80,7 @@ public final class Doctor {
 
   /** What a tiny model says; an error if that is wrong. */
   private static float answer(HostCache cache) throws IOException {
-    Path file = Files.createTempFile(cache.root(), "doctor-", ".onnx");
+    Path file = cache.newFile(".onnx");
     try (InputStream stream = Doctor.class.getResourceAsStream(SUM_MODEL)) {
       Files.write(file, stream.readAllBytes());
       ByteBuffer numbers = Tensor.allocate(8).putFloat(0, 1.5f).putFloat(4, 2.25f);

@@ -13,6 +13,7 @@ import io.thalweg.ValueInfo;
 import io.thalweg.spark.columns.ModelInput;
 import io.thalweg.spark.columns.TrainingColumns;
 import java.io.IOException;
+import java.lang.ref.Reference;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.ArrayList;
@@ -56,7 +57,7 @@ final class Fit {
   Trained run() {
     TrainingSettings settings = new TrainingSettings(estimator, workers.threads(), sparkEncrypts());
     try {
-      Path packed = Files.createTempFile(HostCache.standard().root(), "training-", ".safetensors");
+      Path packed = HostCache.standard().newFile(".safetensors");
       try {
         JsonNode description = describe(settings, packed);
         ModelLimit.checkResult(Files.size(packed), context.getConf());
@@ -77,10 +78,15 @@ final class Fit {
 
   private JsonNode describe(TrainingSettings settings, Path packed) throws IOException {
     String source = estimator.required(estimator.model());
-    if (!source.startsWith(ZOO)) {
-      source = ModelFile.read(source, context.hadoopConfiguration()).path().toString();
+    if (source.startsWith(ZOO)) {
+      return MAPPER.readTree(Training.describeModel(source, settings.toml(), packed));
     }
-    return MAPPER.readTree(Training.describeModel(source, settings.toml(), packed));
+    ModelFile file = ModelFile.read(source, context.hadoopConfiguration());
+    try {
+      return MAPPER.readTree(Training.describeModel(file.path().toString(), settings.toml(), packed));
+    } finally {
+      Reference.reachabilityFence(file);
+    }
   }
 
   private TrainingColumns columns(JsonNode description) {
@@ -127,7 +133,7 @@ final class Fit {
     HostCache cache = HostCache.standard();
     for (TrainingOutcome outcome : outcomes) {
       if (outcome.model() != null) {
-        Path file = Files.createTempFile(cache.root(), "trained-", ".onnx");
+        Path file = cache.newFile(".onnx");
         try {
           Files.write(file, outcome.model());
           return new Trained(

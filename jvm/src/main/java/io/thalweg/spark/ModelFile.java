@@ -1,11 +1,13 @@
 // Copyright The Thalweg Authors. SPDX-License-Identifier: Apache-2.0
 package io.thalweg.spark;
 
+import io.thalweg.CachedFolder;
 import io.thalweg.HostCache;
 import io.thalweg.ThalwegException;
 import java.io.IOException;
 import java.io.InputStream;
 import java.io.OutputStream;
+import java.lang.ref.Cleaner;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.nio.file.StandardCopyOption;
@@ -13,9 +15,27 @@ import java.util.Map;
 import org.apache.hadoop.conf.Configuration;
 import org.apache.hadoop.fs.FileSystem;
 
-/** An ONNX file in this host's cache, under the hash of its content. */
-record ModelFile(String hash, Path path) {
+/** An ONNX file in this host's cache, under the hash of its content. It stays there as long as somebody has this object. */
+final class ModelFile {
   static final String NAME = "model.onnx";
+  private static final Cleaner CLEANER = Cleaner.create();
+
+  private final String hash;
+  private final Path path;
+
+  private ModelFile(String hash, CachedFolder folder) {
+    this.hash = hash;
+    this.path = folder.path().resolve(NAME);
+    CLEANER.register(this, folder::close);
+  }
+
+  String hash() {
+    return hash;
+  }
+
+  Path path() {
+    return path;
+  }
 
   /** Copies a file from any file system that Spark knows into the cache. */
   static ModelFile read(String path, Configuration configuration) {
@@ -24,7 +44,7 @@ record ModelFile(String hash, Path path) {
       FileSystem system = source.getFileSystem(configuration);
       ModelLimit.checkSingleFile(source, system);
       HostCache cache = HostCache.standard();
-      Path incoming = Files.createTempFile(cache.root(), "incoming-", ".onnx");
+      Path incoming = cache.newFile(".onnx");
       try {
         try (InputStream stream = system.open(source)) {
           Files.copy(stream, incoming, StandardCopyOption.REPLACE_EXISTING);
@@ -40,8 +60,7 @@ record ModelFile(String hash, Path path) {
 
   /** The file of this hash, which {@code writer} writes if the cache does not have it. */
   static ModelFile keep(HostCache cache, String hash, HostCache.FileWriter writer) throws IOException {
-    Path folder = cache.folder("model-" + hash, Map.of(NAME, hash), writer);
-    return new ModelFile(hash, folder.resolve(NAME));
+    return new ModelFile(hash, cache.use("model-" + hash, Map.of(NAME, hash), writer));
   }
 
   /** To a path on any file system that Spark knows. */

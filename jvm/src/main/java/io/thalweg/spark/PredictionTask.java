@@ -32,7 +32,7 @@ final class PredictionTask implements MapPartitionsFunction<Row, Row> {
     TaskContext context = TaskContext.get();
     int threads = threads(context);
     SharedModels.Lease lease =
-        SharedModels.use(new SharedModels.Key(model.hash(), threads, plan.precision()), model::file);
+        SharedModels.use(new SharedModels.Key(model.hash(), threads, plan.precision()), model::use);
     context.addTaskCompletionListener((TaskCompletionListener) ended -> lease.close());
     RowBatch batch = new RowBatch(rows, context.partitionId(), plan.inputs(), plan.mostRows(), plan.skipBadRows());
     context.addTaskCompletionListener((TaskCompletionListener) ended -> batch.close());

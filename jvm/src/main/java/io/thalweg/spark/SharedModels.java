@@ -2,7 +2,6 @@
 package io.thalweg.spark;
 
 import io.thalweg.Model;
-import java.nio.file.Path;
 import java.util.HashMap;
 import java.util.Iterator;
 import java.util.Map;
@@ -23,6 +22,7 @@ final class SharedModels {
   record Key(String hash, int threads, Model.Precision precision) {}
 
   private static final class Entry {
+    CachedFile file;
     Model model;
     int users;
     long idleSince;
@@ -53,10 +53,10 @@ final class SharedModels {
     }
   }
 
-  /** Where the file of a model is, which may have to be fetched first. */
+  /** Gives the file of a model, which may have to be fetched first. */
   @FunctionalInterface
   interface Source {
-    Path file();
+    CachedFile use();
   }
 
   private SharedModels() {}
@@ -72,13 +72,24 @@ final class SharedModels {
     try {
       synchronized (entry) {
         if (entry.model == null) {
-          entry.model = new Model(source.file(), key.threads(), key.precision());
+          open(entry, key, source.use());
         }
       }
       return lease;
     } catch (RuntimeException failure) {
       lease.close();
       throw failure;
+    }
+  }
+
+  private static void open(Entry entry, Key key, CachedFile file) {
+    try {
+      entry.model = new Model(file.path(), key.threads(), key.precision());
+      entry.file = file;
+    } finally {
+      if (entry.model == null) {
+        file.close();
+      }
     }
   }
 
@@ -105,6 +116,7 @@ final class SharedModels {
           entries.remove();
           if (entry.model != null) {
             entry.model.close();
+            entry.file.close();
           }
         }
       }

@@ -40,9 +40,10 @@ final class TrainingTask implements Function2<Integer, Iterator<Row>, Iterator<T
     try (Rows kept = new Rows(plan.columns().json(), plan.memoryBytes(), scratch)) {
       long skipped = take(rows, kept, seat);
       LOG.info("Thalweg: {} has {} rows in native memory{}", name, kept.count(), skipped > 0 ? ", left out " + skipped : "");
-      try (Training training =
-          new Training(
-              plan.model().file(), plan.settings(), plan.rendezvous(), plan.secret(), name, seat, context.stageAttemptNumber())) {
+      try (CachedFile model = plan.model().use();
+          Training training =
+              new Training(
+                  model.path(), plan.settings(), plan.rendezvous(), plan.secret(), name, seat, context.stageAttemptNumber())) {
         return List.of(train(training, kept, seat, skipped, scratch, context)).iterator();
       }
     } finally {

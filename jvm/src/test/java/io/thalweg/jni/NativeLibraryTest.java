@@ -19,8 +19,8 @@ class NativeLibraryTest {
 
   @Test
   void unpacksTheLibrariesAndMendsThem() throws IOException {
-    HostCache cache = new HostCache(directory.resolve("cache"));
-    Path library = NativeLibrary.unpack(cache).resolve("libthalweg_jni.so");
+    HostCache cache = new HostCache(directory.resolve("cache"), Long.MAX_VALUE);
+    Path library = NativeLibrary.unpack(cache).path().resolve("libthalweg_jni.so");
     long size = Files.size(library);
     Files.write(library, new byte[] {1, 2, 3});
     NativeLibrary.unpack(cache);
