@@ -10,6 +10,12 @@
 extern "C" {
 #endif
 
+/* ---- Settings ---- */
+
+/* The settings of a job, in TOML, of assignments "section.key=value" in which text needs no quotes; of several to the
+ * same key the last counts. */
+tw_status tw_training_settings(const char* const* assignments, size_t count, tw_result** result);
+
 /* ---- The model ---- */
 
 /* Writes the model that is to be trained to `path`, for tw_training_create here or elsewhere. `source` is the path of

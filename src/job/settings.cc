@@ -43,6 +43,8 @@ toml::table parsed(const std::string& name, const Parse& parse) {
 
 struct Settings::Impl {
   std::string path;
+  /// What messages put before an assignment.
+  std::string assigning = "--set ";
   toml::table table;
   std::set<std::string> overridden;
   std::set<std::string> asked;
@@ -51,12 +53,12 @@ struct Settings::Impl {
     const size_t equals = assignment.find('=');
     const size_t dot = assignment.find('.');
     if (equals == std::string::npos || dot == std::string::npos || dot > equals) {
-      refuse("--set ", assignment, ": must be section.key=value");
+      refuse(assigning, assignment, ": must be section.key=value");
     }
     const std::string section = assignment.substr(0, dot), key = assignment.substr(dot + 1, equals - dot - 1);
     toml::table value = parse_override(assignment.substr(equals + 1));
     toml::table* into = table.insert(section, toml::table()).first->second.as_table();
-    if (into == nullptr) refuse("--set ", assignment, ": '", section, "' is no section of ", path);
+    if (into == nullptr) refuse(assigning, assignment, ": '", section, "' is no section of ", path);
     value["value"].visit([&](auto&& node) { into->insert_or_assign(key, node); });
     overridden.insert(section + "." + key);
   }
@@ -68,7 +70,7 @@ struct Settings::Impl {
 
   /// "job.toml: line 3: train.epochs" or "--set train.epochs".
   std::string place(const std::string& key) const {
-    if (overridden.count(key) > 0) return "--set " + key;
+    if (overridden.count(key) > 0) return assigning + key;
     const toml::node* node = table.at_path(key).node();
     const std::string line = node != nullptr ? ": line " + std::to_string(node->source().begin.line) : "";
     return path + line + ": " + key;
@@ -108,6 +110,20 @@ Settings Settings::from_text(const std::string& text, const std::string& name) {
   impl->path = name;
   impl->table = parsed(name, [&] { return toml::parse(text); });
   return Settings(std::move(impl));
+}
+
+Settings Settings::from_assignments(const std::vector<std::string>& assignments) {
+  auto impl = std::make_unique<Impl>();
+  impl->path = "settings";
+  impl->assigning = "setting ";
+  for (const std::string& assignment : assignments) impl->replace(assignment);
+  return Settings(std::move(impl));
+}
+
+std::string Settings::to_text() const {
+  std::ostringstream text;
+  text << impl_->table << '\n';
+  return text.str();
 }
 
 Settings::Settings(std::unique_ptr<Impl> impl) : impl_(std::move(impl)) {}

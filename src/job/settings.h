@@ -22,13 +22,17 @@ class SettingsError : public Error {
 /// "section.key". Whatever is wrong is a SettingsError.
 class Settings {
  public:
-  /// Each of `overrides` is "section.key=value", the value as in the file; text needs no quotes.
+  /// Each of `overrides` (`--set`) is "section.key=value", the value as in the file; text needs no quotes.
   static Settings from_file(const std::string& path, const std::vector<std::string>& overrides);
   /// `name` stands for the file in messages.
   static Settings from_text(const std::string& text, const std::string& name);
+  /// Of such assignments alone.
+  static Settings from_assignments(const std::vector<std::string>& assignments);
   Settings(Settings&&) noexcept;
   ~Settings();
 
+  /// In TOML.
+  std::string to_text() const;
   bool has(const std::string& key) const;
   std::string text(const std::string& key, const std::string& fallback);
   /// Must be there.

@@ -4,6 +4,7 @@
 #include <cstdlib>
 #include <nlohmann/json.hpp>
 
+#include "thalweg/fit_data.h"
 #include "thalweg/losses.h"
 #include "thalweg/passes.h"
 
@@ -17,7 +18,7 @@ std::string expand_home(const std::string& path) {
 namespace {
 
 Loss read_loss(Settings& file) {
-  const std::string name = file.text("train.loss", "cross_entropy");
+  const std::string name = file.text("train.loss", kUsualLoss);
   return about(file, "train.loss", [&] { return Loss(losses::by_name(name)); });
 }
 
@@ -81,7 +82,7 @@ nlohmann::ordered_json to_json(const data::SkippedSamples& skipped) {
 
 Training read_training(Settings& settings) {
   Training training{read_loss(settings),
-                    settings.text("optimizer.name", "sgd"),
+                    settings.text("optimizer.name", kUsualOptimizer),
                     settings.other_numbers("optimizer"),
                     read_options(settings),
                     read_scheme(settings),

@@ -56,6 +56,20 @@ jstring text_to(JNIEnv* env, const char* text) {
   return result;
 }
 
+jstring text_and_free(JNIEnv* env, tw_result* result) {
+  jstring text = text_to(env, tw_result_text(result));
+  tw_result_free(result);
+  return text;
+}
+
+void* memory_of(JNIEnv* env, jobject buffer, jlong bytes, const char* what) {
+  void* memory = buffer != nullptr ? env->GetDirectBufferAddress(buffer) : nullptr;
+  if (memory != nullptr && bytes >= 0 && env->GetDirectBufferCapacity(buffer) >= bytes) return memory;
+  throw_error(
+      env, (std::string(what) + " is no direct buffer, or has less than " + std::to_string(bytes) + " bytes").c_str());
+  return nullptr;
+}
+
 jlongArray longs_to(JNIEnv* env, const int64_t* values, int32_t count) {
   static_assert(sizeof(jlong) == sizeof(int64_t));
   jlongArray result = env->NewLongArray(count);

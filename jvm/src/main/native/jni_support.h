@@ -34,6 +34,13 @@ std::string text_from(JNIEnv* env, jstring text);
 /// A Java string of UTF-8; null for null.
 jstring text_to(JNIEnv* env, const char* text);
 
+/// The text of a result, which it frees.
+jstring text_and_free(JNIEnv* env, tw_result* result);
+
+/// The memory of a direct buffer that holds at least `bytes`. Null, with an exception pending that names `what`, if it
+/// is no direct buffer or a smaller one.
+void* memory_of(JNIEnv* env, jobject buffer, jlong bytes, const char* what);
+
 jlongArray longs_to(JNIEnv* env, const int64_t* values, int32_t count);
 
 template <typename Object>

@@ -52,9 +52,7 @@ JNIEXPORT jstring JNICALL Java_io_thalweg_jni_NativeModel_version(JNIEnv* env, j
 JNIEXPORT jstring JNICALL Java_io_thalweg_jni_NativeModel_system(JNIEnv* env, jclass) {
   tw_result* result = nullptr;
   if (!succeeded(env, tw_system(&result))) return nullptr;
-  jstring text = text_to(env, tw_result_text(result));
-  tw_result_free(result);
-  return text;
+  return text_and_free(env, result);
 }
 
 JNIEXPORT jlong JNICALL Java_io_thalweg_jni_NativeModel_load(JNIEnv* env, jclass, jstring path, jint threads,

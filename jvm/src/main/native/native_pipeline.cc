@@ -18,12 +18,12 @@ std::vector<tw_image> images_from(JNIEnv* env, jobject bytes, jlongArray offsets
   env->GetLongArrayRegion(offsets, 0, count + 1, ends.data());
   env->GetIntArrayRegion(extents, 0, count * 3, sizes.data());
   if (env->ExceptionCheck()) return {};
-  const auto* start = static_cast<const char*>(env->GetDirectBufferAddress(bytes));
-  const jlong capacity = env->GetDirectBufferCapacity(bytes);
+  const auto* start = static_cast<const char*>(memory_of(env, bytes, ends.back(), "the files of images"));
+  if (start == nullptr) return {};
   texts->reserve(static_cast<size_t>(count));
   std::vector<tw_image> images;
   for (size_t i = 0; i < static_cast<size_t>(count); ++i) {
-    if (ends[i] < 0 || ends[i + 1] < ends[i] || ends[i + 1] > capacity) {
+    if (ends[i] < 0 || ends[i + 1] < ends[i] || ends[i + 1] > ends.back()) {
       throw_error(env, "an image lies outside of the buffer");
       return {};
     }
@@ -72,9 +72,11 @@ JNIEXPORT jstring JNICALL Java_io_thalweg_jni_NativePipeline_run(JNIEnv* env, jc
     const std::vector<tw_image> images = images_from(env, bytes, offsets, names, extents, &texts);
     if (env->ExceptionCheck()) return nullptr;
     std::vector<uint8_t> bad(images.size());
+    void* memory = memory_of(env, rows, 0, "the batch of images");
+    if (memory == nullptr) return nullptr;
     const auto capacity = static_cast<size_t>(env->GetDirectBufferCapacity(rows));
     const tw_status status = tw_pipeline_run(object_from<tw_pipeline>(pipeline), images.data(), images.size(), threads,
-                                             env->GetDirectBufferAddress(rows), capacity, bad.data());
+                                             memory, capacity, bad.data());
     if (!succeeded(env, status)) return nullptr;
     env->SetByteArrayRegion(failed, 0, static_cast<jsize>(bad.size()), reinterpret_cast<const jbyte*>(bad.data()));
     for (const uint8_t one : bad) {

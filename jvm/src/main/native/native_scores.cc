@@ -11,12 +11,9 @@ namespace {
 /// if it is too small.
 const tw_tensor* matrix(JNIEnv* env, jobject buffer, tw_dtype dtype, jlong element_bytes, const int64_t (&dims)[2],
                         tw_tensor* tensor) {
-  if (env->GetDirectBufferAddress(buffer) == nullptr || dims[0] < 0 || dims[1] < 0 ||
-      env->GetDirectBufferCapacity(buffer) / element_bytes < dims[0] * dims[1]) {
-    throw_error(env, "a batch of scores is no direct buffer, or is too small");
-    return nullptr;
-  }
-  *tensor = {dtype, dims[1] == 1 ? 1 : 2, dims, env->GetDirectBufferAddress(buffer)};
+  void* memory = memory_of(env, buffer, dims[0] * dims[1] * element_bytes, "a batch of scores");
+  if (memory == nullptr) return nullptr;
+  *tensor = {dtype, dims[1] == 1 ? 1 : 2, dims, memory};
   return tensor;
 }
 
@@ -74,9 +71,7 @@ JNIEXPORT void JNICALL Java_io_thalweg_jni_NativeScores_merge(JNIEnv* env, jclas
 JNIEXPORT jstring JNICALL Java_io_thalweg_jni_NativeScores_values(JNIEnv* env, jclass, jlong scores) {
   tw_result* result = nullptr;
   if (!succeeded(env, tw_scores_values(object_from<tw_scores>(scores), &result))) return nullptr;
-  jstring text = text_to(env, tw_result_text(result));
-  tw_result_free(result);
-  return text;
+  return text_and_free(env, result);
 }
 
 JNIEXPORT void JNICALL Java_io_thalweg_jni_NativeScores_free(JNIEnv*, jclass, jlong scores) {

@@ -20,12 +20,6 @@ class OptionalText {
   std::string text_;
 };
 
-jstring text_and_free(JNIEnv* env, tw_result* result) {
-  jstring text = text_to(env, tw_result_text(result));
-  tw_result_free(result);
-  return text;
-}
-
 /// Columns over the memory of direct buffers, of which `sizes` says how much counts. Empty, with an exception pending,
 /// if a buffer is too small.
 std::vector<tw_column> columns_from(JNIEnv* env, jlong rows, jobjectArray buffers, jlongArray sizes,
@@ -38,16 +32,11 @@ std::vector<tw_column> columns_from(JNIEnv* env, jlong rows, jobjectArray buffer
     jobject buffer = env->GetObjectArrayElement(buffers, i);
     jobject starts = env->GetObjectArrayElement(offsets, i);
     const jlong size = bytes[static_cast<size_t>(i)];
-    const bool fits =
-        buffer != nullptr && size >= 0 && size <= env->GetDirectBufferCapacity(buffer) &&
-        (starts == nullptr || env->GetDirectBufferCapacity(starts) / static_cast<jlong>(sizeof(uint64_t)) > rows);
-    if (!fits) {
-      throw_error(env, "a column of rows is no direct buffer, or is too small");
-      return {};
-    }
-    const void* starts_at = starts != nullptr ? env->GetDirectBufferAddress(starts) : nullptr;
-    columns.push_back(
-        {env->GetDirectBufferAddress(buffer), static_cast<uint64_t>(size), static_cast<const uint64_t*>(starts_at)});
+    const jlong starts_size = (rows + 1) * static_cast<jlong>(sizeof(uint64_t));
+    const void* values = memory_of(env, buffer, size, "a column of rows");
+    const void* starts_at = starts != nullptr ? memory_of(env, starts, starts_size, "where rows begin") : nullptr;
+    if (env->ExceptionCheck()) return {};
+    columns.push_back({values, static_cast<uint64_t>(size), static_cast<const uint64_t*>(starts_at)});
     env->DeleteLocalRef(buffer);
     env->DeleteLocalRef(starts);
   }
@@ -64,6 +53,22 @@ JNIEXPORT jstring JNICALL Java_io_thalweg_jni_NativeTraining_model(JNIEnv* env, 
     tw_result* result = nullptr;
     const tw_status status = tw_training_model(text_from(env, source).c_str(), OptionalText(env, settings).get(),
                                                text_from(env, path).c_str(), &result);
+    return succeeded(env, status) ? text_and_free(env, result) : nullptr;
+  });
+}
+
+JNIEXPORT jstring JNICALL Java_io_thalweg_jni_NativeTraining_settings(JNIEnv* env, jclass, jobjectArray assignments) {
+  return guarded<jstring>(env, nullptr, [&]() -> jstring {
+    std::vector<std::string> texts;
+    for (jsize i = 0; i < env->GetArrayLength(assignments); ++i) {
+      auto* text = static_cast<jstring>(env->GetObjectArrayElement(assignments, i));
+      texts.push_back(text_from(env, text));
+      env->DeleteLocalRef(text);
+    }
+    std::vector<const char*> pointers;
+    for (const std::string& text : texts) pointers.push_back(text.c_str());
+    tw_result* result = nullptr;
+    const tw_status status = tw_training_settings(pointers.data(), pointers.size(), &result);
     return succeeded(env, status) ? text_and_free(env, result) : nullptr;
   });
 }

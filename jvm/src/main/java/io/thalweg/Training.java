@@ -19,6 +19,11 @@ public final class Training implements AutoCloseable {
     handle = NativeTraining.create(model.toString(), settings, rendezvous, secret, name, seat, attempt);
   }
 
+  /** The settings of a job of assignments section.key=value, in which text needs no quotes. */
+  public static String settings(String[] assignments) {
+    return NativeTraining.settings(assignments);
+  }
+
   /** Writes the model that {@code source} names to {@code file}, for workers, and describes it as JSON. */
   public static String describeModel(String source, String settings, Path file) {
     return NativeTraining.model(source, settings, file.toString());

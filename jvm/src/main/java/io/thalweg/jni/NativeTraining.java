@@ -14,6 +14,8 @@ public final class NativeTraining {
 
   private NativeTraining() {}
 
+  public static native String settings(String[] assignments);
+
   public static native String model(String source, String settings, String path);
 
   public static native String makeSecret();
