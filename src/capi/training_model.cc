@@ -5,6 +5,7 @@
 
 #include "capi/guard.h"
 #include "capi/result.h"
+#include "job/memory.h"
 #include "job/settings.h"
 #include "job/training.h"
 #include "thalweg/c_training.h"
@@ -63,10 +64,13 @@ tw_status tw_training_model(const char* source, const char* settings, const char
     const auto graph = thalweg::capi::model_from(source, file);
     const thalweg::job::Training training = thalweg::job::read_training(file);
     file.finish();
+    const thalweg::job::MemoryEstimate memory = thalweg::job::estimate_memory(*graph, training);
     thalweg::save_graph(*graph, path);
     const nlohmann::json text = {{"inputs", thalweg::capi::describe(graph->inputs())},
                                  {"outputs", thalweg::capi::describe(graph->outputs())},
-                                 {"targets", thalweg::capi::describe_targets(*graph, training.loss)}};
+                                 {"targets", thalweg::capi::describe_targets(*graph, training.loss)},
+                                 {"batch_size", training.options.batch_size},
+                                 {"memory", {{"weights", memory.weights}, {"sample", memory.sample}}}};
     *result = new tw_result{{}, text.dump()};
   });
 }

@@ -21,6 +21,7 @@ import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Locale;
 import java.util.Map;
+import java.util.OptionalLong;
 import org.apache.spark.SecurityManager;
 import org.apache.spark.SparkEnv;
 import org.apache.spark.api.java.JavaFutureAction;
@@ -61,7 +62,7 @@ final class Fit {
       try {
         JsonNode description = describe(settings, packed);
         ModelLimit.checkResult(Files.size(packed), context.getConf());
-        return train(settings, packed, columns(description));
+        return train(settings, packed, columns(description), rowBytes(description));
       } finally {
         Files.deleteIfExists(packed);
       }
@@ -107,7 +108,20 @@ final class Fit {
         estimator.required(estimator.labelCols()));
   }
 
-  private Trained train(TrainingSettings settings, Path packed, TrainingColumns columns) throws IOException {
+  /** Of each worker, at most, in memory; 0: the engine's default. */
+  private long rowBytes(JsonNode description) {
+    JsonNode memory = description.get("memory");
+    long samples = (description.get("batch_size").asLong() + workers.count() - 1) / workers.count();
+    long modelBytes = memory.get("weights").asLong() + samples * memory.get("sample").asLong();
+    OptionalLong asked = OptionalLong.empty();
+    if (estimator.isDefined(estimator.memoryBytes())) {
+      asked = OptionalLong.of((long) estimator.required(estimator.memoryBytes()));
+    }
+    NativeMemory available = NativeMemory.of(context.getConf(), context.master());
+    return available.rowBytes(workers.perExecutor(), modelBytes, asked).orElse(0);
+  }
+
+  private Trained train(TrainingSettings settings, Path packed, TrainingColumns columns, long rowBytes) throws IOException {
     double formSeconds = estimator.value(estimator.formSeconds()).map(value -> (double) value).orElse(0.0);
     BroadcastFile model = new BroadcastFile(packed, PACKED, HostCache.sha256(packed), context);
     try (Rendezvous rendezvous = new Rendezvous(workers.driverHost(), workers.count(), formSeconds, settings.tls())) {
@@ -118,7 +132,7 @@ final class Fit {
               settings.toml(),
               rendezvous.address(),
               rendezvous.secret(),
-              estimator.value(estimator.memoryBytes()).map(value -> (long) value).orElse(0L),
+              rowBytes,
               estimator.value(estimator.badRows()).orElse("").equals("skip"),
               metadata());
       JavaFutureAction<List<TrainingOutcome>> job =

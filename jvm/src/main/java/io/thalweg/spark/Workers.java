@@ -14,9 +14,10 @@ import scala.Option;
 /**
  * How many tasks train, and with how many threads each.
  *
+ * @param perExecutor workers that an executor has at most
  * @param driverHost an address of the driver that executors can reach
  */
-record Workers(int count, int threads, String driverHost, JavaSparkContext context) {
+record Workers(int count, int perExecutor, int threads, String driverHost, JavaSparkContext context) {
   private static final Logger LOG = LoggerFactory.getLogger(Workers.class);
 
   /** One for each executor, with all of its cores, unless the estimator asks for others. */
@@ -40,7 +41,7 @@ record Workers(int count, int threads, String driverHost, JavaSparkContext conte
     int threads = estimator.value(estimator.threads()).map(value -> (int) value).orElse(Math.max(taskCpus, cores / perExecutor));
     LOG.info("Thalweg trains with {} worker(s) of {} thread(s) each: there are {} executor(s) of {} core(s), spark.task.cpus is {}",
         count, threads, executors, cores, taskCpus);
-    return new Workers(count, threads, context.getConf().get("spark.driver.host", "127.0.0.1"), context);
+    return new Workers(count, perExecutor, threads, context.getConf().get("spark.driver.host", "127.0.0.1"), context);
   }
 
   private static boolean dynamic(JavaSparkContext context) {
