@@ -34,6 +34,10 @@ public enum DType {
     return bytes;
   }
 
+  public boolean isWhole() {
+    return this != F32 && this != F64 && this != BF16 && this != F16 && this != BOOL;
+  }
+
   /** Null if the number is that of no type: the model does not say. */
   public static DType of(int number) {
     return number >= 0 && number < values().length ? values()[number] : null;

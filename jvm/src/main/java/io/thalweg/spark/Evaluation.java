@@ -5,6 +5,7 @@ import io.thalweg.Scores;
 import io.thalweg.ThalwegException;
 import io.thalweg.ValueInfo;
 import io.thalweg.spark.columns.ScoreColumns;
+import io.thalweg.spark.columns.SourceColumns;
 import java.util.Iterator;
 import java.util.List;
 import org.apache.spark.api.java.function.FlatMapFunction;
@@ -28,16 +29,17 @@ final class Evaluation {
 
   private Evaluation() {}
 
-  /** JSON: names and values. {@code output} is the model's first; {@code loss} may be null. */
+  /** JSON: names and values, of the model's first output. {@code loss} may be null. */
   static String run(
-      ThalwegModel model, ValueInfo output, Dataset<?> rows, String[] labelColumns, String metrics, String loss) {
+      ThalwegModel model, ModelSignature signature, Dataset<?> rows, String[] labelColumns, String metrics, String loss) {
+    ValueInfo output = signature.outputs().get(0);
     if (output.rowElements() < 0) {
       throw new ThalwegException("the output " + output + " has rows of any length; they cannot be evaluated");
     }
     Dataset<Row> answered =
         model.setOutputCols(OUTPUT).setOutputs(output.name()).setOutputKinds("array").transform(rows);
-    ScoreColumns columns =
-        new ScoreColumns(answered.schema(), OUTPUT, output.rowElements(), labelColumns, labelColumns.length);
+    SourceColumns source = new SourceColumns(answered.schema(), column -> signature.classes());
+    ScoreColumns columns = new ScoreColumns(source, OUTPUT, output.rowElements(), labelColumns, labelColumns.length);
     try (Scores total = new Scores(metrics, loss)) {
       answered.toJavaRDD().mapPartitions(new Task(columns, metrics, loss)).collect().forEach(total::merge);
       return total.values();

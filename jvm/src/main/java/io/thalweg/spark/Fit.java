@@ -11,12 +11,14 @@ import io.thalweg.ThalwegException;
 import io.thalweg.Training;
 import io.thalweg.ValueInfo;
 import io.thalweg.spark.columns.ModelInput;
+import io.thalweg.spark.columns.SourceColumns;
 import io.thalweg.spark.columns.TrainingColumns;
 import java.io.IOException;
 import java.lang.ref.Reference;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.ArrayList;
+import java.util.Arrays;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Locale;
@@ -39,12 +41,14 @@ final class Fit {
   private final Dataset<Row> rows;
   private final JavaSparkContext context;
   private final Workers workers;
+  private final TrainingTexts texts;
 
   Fit(ThalwegEstimator estimator, Dataset<?> dataset) {
     this.estimator = estimator;
     this.rows = dataset.toDF();
     this.context = JavaSparkContext.fromSparkContext(dataset.sparkSession().sparkContext());
     this.workers = Workers.choose(context, estimator);
+    this.texts = new TrainingTexts(rows, estimator.required(estimator.labelCols()), classNames());
   }
 
   /**
@@ -100,11 +104,12 @@ final class Fit {
       targets.add(new TrainingColumns.Target(dtype(target), dims(target)));
     }
     String preprocessing = estimator.value(estimator.preprocessing()).orElse(null);
+    SourceColumns source = new SourceColumns(rows.schema(), texts);
     return new TrainingColumns(
-        ModelInput.assign(inputs, rows.schema(), estimator.required(estimator.inputCols()), preprocessing),
+        ModelInput.assign(inputs, source, estimator.required(estimator.inputCols()), preprocessing),
         estimator.value(estimator.augmentation()).orElse(null),
         targets,
-        rows.schema(),
+        source,
         estimator.required(estimator.labelCols()));
   }
 
@@ -164,11 +169,18 @@ final class Fit {
   /** What prediction must know of the data. */
   private String metadata() throws JsonProcessingException {
     Map<String, String> properties = new LinkedHashMap<>();
-    estimator.value(estimator.preprocessing()).ifPresent(json -> properties.put("thalweg.preprocessing", json));
-    if (estimator.isDefined(estimator.classNames())) {
-      properties.put("thalweg.class_names", MAPPER.writeValueAsString(estimator.required(estimator.classNames())));
+    estimator.value(estimator.preprocessing()).ifPresent(json -> properties.put(ModelSignature.PREPROCESSING, json));
+    if (!texts.classNames().isEmpty()) {
+      properties.put(ModelSignature.CLASS_NAMES, MAPPER.writeValueAsString(texts.classNames()));
+    }
+    if (!texts.features().isEmpty()) {
+      properties.put(CategoryFeatures.PROPERTY, CategoryFeatures.toJson(texts.features()));
     }
     return MAPPER.writeValueAsString(properties);
+  }
+
+  private List<String> classNames() {
+    return estimator.value(estimator.classNames()).map(Arrays::asList).orElse(List.of());
   }
 
   private static DType dtype(JsonNode value) {

@@ -6,22 +6,41 @@ import com.fasterxml.jackson.databind.ObjectMapper;
 import io.thalweg.Model;
 import io.thalweg.ThalwegException;
 import io.thalweg.ValueInfo;
+import io.thalweg.spark.columns.TextIndex;
 import java.util.List;
+import java.util.Map;
 
 /**
  * What a model takes and gives, as the driver needs it to check columns before anything runs.
  *
  * @param classNames empty if the model carries none
  * @param preprocessing of images, as JSON; null if the model carries none
+ * @param categories the numbers of texts, by column
  */
 record ModelSignature(
-    List<ValueInfo> inputs, List<ValueInfo> outputs, List<String> classNames, String preprocessing) {
+    List<ValueInfo> inputs,
+    List<ValueInfo> outputs,
+    List<String> classNames,
+    String preprocessing,
+    Map<String, TextIndex> categories) {
+  static final String CLASS_NAMES = "thalweg.class_names";
+  static final String PREPROCESSING = "thalweg.preprocessing";
+
   /** Loads the model, so that one the engine cannot run is refused here and not by a task. */
   static ModelSignature of(ModelFile file) {
     try (Model model = new Model(file.path(), 0, Model.Precision.DECLARED)) {
       return new ModelSignature(
-          model.inputs(), model.outputs(), names(model.metadata("thalweg.class_names")), model.metadata("thalweg.preprocessing"));
+          model.inputs(),
+          model.outputs(),
+          names(model.metadata(CLASS_NAMES)),
+          model.metadata(PREPROCESSING),
+          CategoryFeatures.fromJson(model.metadata(CategoryFeatures.PROPERTY)));
     }
+  }
+
+  /** The numbers of labels that are texts; null if the model does not say what its classes are called. */
+  TextIndex classes() {
+    return classNames.isEmpty() ? null : TextIndex.ofClasses(classNames);
   }
 
   private static List<String> names(String json) {
@@ -31,7 +50,7 @@ record ModelSignature(
     try {
       return List.of(new ObjectMapper().readValue(json, String[].class));
     } catch (JsonProcessingException problem) {
-      throw new ThalwegException("the model's metadata property thalweg.class_names is no list of texts: " + json, problem);
+      throw new ThalwegException("the model's metadata property " + CLASS_NAMES + " is no list of texts: " + json, problem);
     }
   }
 }

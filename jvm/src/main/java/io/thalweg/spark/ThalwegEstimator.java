@@ -2,6 +2,7 @@
 package io.thalweg.spark;
 
 import io.thalweg.ThalwegException;
+import io.thalweg.spark.columns.OutputKind;
 import java.util.List;
 import java.util.Optional;
 import org.apache.spark.ml.Estimator;
@@ -14,6 +15,7 @@ import org.apache.spark.ml.util.MLReader;
 import org.apache.spark.ml.util.MLWritable;
 import org.apache.spark.ml.util.MLWriter;
 import org.apache.spark.sql.Dataset;
+import org.apache.spark.sql.types.StringType;
 import org.apache.spark.sql.types.StructType;
 
 /** Trains a model on the rows of a DataFrame, in the executors that Spark has, and gives a {@link ThalwegModel}. */
@@ -140,9 +142,15 @@ public final class ThalwegEstimator extends Estimator<ThalwegModel> implements T
     ThalwegModel model = new ThalwegModel(uid, trained.model()).withReport(trained.report());
     model.setInputCols(required(inputCols()));
     value(outputCols()).ifPresent(model::setOutputCols);
-    value(outputKinds()).ifPresent(model::setOutputKinds);
+    value(outputKinds()).or(() -> kindsFor(dataset.schema())).ifPresent(model::setOutputKinds);
     value(badRows()).ifPresent(model::setBadRows);
     return model.setParent(this);
+  }
+
+  /** Labels that are texts come out as texts. */
+  private Optional<String[]> kindsFor(StructType schema) {
+    boolean texts = List.of(required(labelCols())).stream().anyMatch(column -> schema.apply(column).dataType() instanceof StringType);
+    return texts ? Optional.of(new String[] {OutputKind.LABEL.toString()}) : Optional.empty();
   }
 
   /** Checks what can be checked without the model; what the model adds is known once it is there. */

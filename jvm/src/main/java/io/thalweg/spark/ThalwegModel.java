@@ -7,6 +7,7 @@ import io.thalweg.ValueInfo;
 import io.thalweg.spark.columns.ModelInput;
 import io.thalweg.spark.columns.OutputColumn;
 import io.thalweg.spark.columns.OutputKind;
+import io.thalweg.spark.columns.SourceColumns;
 import java.io.IOException;
 import java.util.ArrayList;
 import java.util.Arrays;
@@ -163,7 +164,8 @@ public final class ThalwegModel extends Model<ThalwegModel> implements Predictio
 
   private PredictionPlan plan(StructType schema) {
     String images = isDefined(preprocessing()) ? getOrDefault(preprocessing()) : signature.preprocessing();
-    List<ModelInput> inputs = ModelInput.assign(signature.inputs(), schema, required(inputCols()), images);
+    SourceColumns source = new SourceColumns(schema, signature.categories()::get);
+    List<ModelInput> inputs = ModelInput.assign(signature.inputs(), source, required(inputCols()), images);
     return new PredictionPlan(
         new ArrayList<>(inputs),
         new ArrayList<>(outputColumns()),
@@ -222,7 +224,7 @@ public final class ThalwegModel extends Model<ThalwegModel> implements Predictio
    */
   public String evaluate(Dataset<?> rows, String[] labelColumns, String[] metrics, String loss) {
     ThalwegModel copied = copy(ParamMap$.MODULE$.empty());
-    return Evaluation.run(copied, signature.outputs().get(0), rows, labelColumns, String.join(",", metrics), loss);
+    return Evaluation.run(copied, signature, rows, labelColumns, String.join(",", metrics), loss);
   }
 
   /** Writes the model alone, as an ONNX file, to any file system that Spark knows; replaces what is there. */

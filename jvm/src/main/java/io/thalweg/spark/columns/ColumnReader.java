@@ -5,7 +5,6 @@ import io.thalweg.ThalwegException;
 import java.io.Serializable;
 import java.math.BigDecimal;
 import java.nio.ByteBuffer;
-import java.util.Arrays;
 import org.apache.spark.ml.linalg.DenseVector;
 import org.apache.spark.ml.linalg.SQLDataTypes;
 import org.apache.spark.ml.linalg.SparseVector;
@@ -14,24 +13,28 @@ import org.apache.spark.sql.types.ArrayType;
 import org.apache.spark.sql.types.BooleanType;
 import org.apache.spark.sql.types.DataType;
 import org.apache.spark.sql.types.NumericType;
-import org.apache.spark.sql.types.StructField;
 import org.apache.spark.sql.types.StructType;
 import scala.collection.Iterator;
 
-/** Reads the numbers of one column of a DataFrame: single ones, arrays (of arrays) of them, or vectors of Spark ML. */
+/**
+ * Reads the numbers of one column of a DataFrame: single ones, those that stand for texts, arrays (of arrays) of them, or
+ * vectors of Spark ML.
+ */
 public final class ColumnReader implements Serializable {
   private static final long serialVersionUID = 1L;
 
   private final String column;
   private final int index;
+  private final TextIndex texts;
   private final boolean scalar;
 
-  /** Throws if there is no such column, or if it holds no numbers. */
-  public ColumnReader(StructType schema, String column) {
+  /** {@code texts} is null unless the column holds such. Throws if it holds neither these nor numbers. */
+  ColumnReader(StructType schema, String column, TextIndex texts) {
     this.column = column;
-    DataType type = field(schema, column).dataType();
+    this.texts = texts;
+    DataType type = schema.apply(column).dataType();
     this.index = schema.fieldIndex(column);
-    this.scalar = isNumber(type);
+    this.scalar = texts != null || isNumber(type);
     if (!scalar && !type.equals(SQLDataTypes.VectorType()) && !isNumber(innermost(type))) {
       throw new ThalwegException(
           "column '" + column + "' is of type " + type.catalogString() + "; numbers, arrays of numbers or vectors are needed");
@@ -62,15 +65,6 @@ public final class ColumnReader implements Serializable {
       throw new BadRowException("column '" + column + "' is null");
     }
     return value;
-  }
-
-  /** Throws if there is no such column. */
-  static StructField field(StructType schema, String column) {
-    if (!Arrays.asList(schema.fieldNames()).contains(column)) {
-      throw new ThalwegException(
-          "there is no column '" + column + "'; the columns are " + String.join(", ", schema.fieldNames()));
-    }
-    return schema.apply(column);
   }
 
   static boolean isNumber(DataType type) {
@@ -114,6 +108,8 @@ public final class ColumnReader implements Serializable {
       writer.put(buffer, ((BigDecimal) value).doubleValue());
     } else if (value instanceof Number) {
       writer.put(buffer, ((Number) value).longValue());
+    } else if (value instanceof String text) {
+      writer.put(buffer, texts.number(text));
     } else if (value instanceof Boolean) {
       writer.put(buffer, (Boolean) value ? 1L : 0L);
     } else if (value instanceof DenseVector) {

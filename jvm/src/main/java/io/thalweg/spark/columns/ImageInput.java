@@ -9,8 +9,6 @@ import org.apache.spark.ml.image.ImageSchema;
 import org.apache.spark.sql.Row;
 import org.apache.spark.sql.types.BinaryType;
 import org.apache.spark.sql.types.DataType;
-import org.apache.spark.sql.types.StringType;
-import org.apache.spark.sql.types.StructType;
 
 /** An input that is made of images: the bytes of files, as the source binaryFile gives them, or Spark's image schema. */
 public final class ImageInput extends ModelInput {
@@ -32,13 +30,12 @@ public final class ImageInput extends ModelInput {
   private final String preprocessing;
   private final int channels;
 
-  ImageInput(ValueInfo info, StructType schema, String column, String preprocessing) {
+  ImageInput(ValueInfo info, SourceColumns source, String column, String preprocessing) {
     super(info);
     this.column = column;
-    this.index = schema.fieldIndex(column);
-    this.decoded = !(ColumnReader.field(schema, column).dataType() instanceof BinaryType);
-    boolean hasPath = Arrays.asList(schema.fieldNames()).contains(PATH) && schema.apply(PATH).dataType() instanceof StringType;
-    this.pathIndex = hasPath ? schema.fieldIndex(PATH) : -1;
+    this.index = source.schema().fieldIndex(column);
+    this.decoded = !(source.type(column) instanceof BinaryType);
+    this.pathIndex = source.has(PATH) && source.isText(PATH) ? source.schema().fieldIndex(PATH) : -1;
     if (preprocessing == null) {
       throw new ThalwegException(
           "column '" + column + "' holds images, but the model does not say how they become its input: set the parameter"

@@ -8,8 +8,6 @@ import java.io.Serializable;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.stream.Collectors;
-import org.apache.spark.sql.types.DataType;
-import org.apache.spark.sql.types.StructType;
 
 /** Where the rows of one input of a model come from. Made by the driver, which checks it; used by the tasks. */
 public abstract class ModelInput implements Serializable {
@@ -45,16 +43,17 @@ public abstract class ModelInput implements Serializable {
    *
    * @param preprocessing of images, as JSON; null if there is none
    */
-  public static List<ModelInput> assign(List<ValueInfo> inputs, StructType schema, String[] columns, String preprocessing) {
+  public static List<ModelInput> assign(
+      List<ValueInfo> inputs, SourceColumns source, String[] columns, String preprocessing) {
     List<ModelInput> assigned = new ArrayList<>();
     int next = 0;
     for (ValueInfo input : inputs) {
-      int wanted = inputs.size() == 1 ? columns.length : wanted(input, schema, columns, next);
+      int wanted = inputs.size() == 1 ? columns.length : wanted(input, source, columns, next);
       if (wanted == 0 || next + wanted > columns.length) {
         throw new ThalwegException(
             "the model's inputs (" + names(inputs) + ") need more than the " + columns.length + " input columns given");
       }
-      assigned.add(make(input, schema, List.of(columns).subList(next, next + wanted), preprocessing));
+      assigned.add(make(input, source, List.of(columns).subList(next, next + wanted), preprocessing));
       next += wanted;
     }
     if (next < columns.length) {
@@ -64,19 +63,23 @@ public abstract class ModelInput implements Serializable {
     return assigned;
   }
 
-  private static int wanted(ValueInfo input, StructType schema, String[] columns, int next) {
-    boolean scalar = next < columns.length && ColumnReader.isNumber(ColumnReader.field(schema, columns[next]).dataType());
+  private static int wanted(ValueInfo input, SourceColumns source, String[] columns, int next) {
+    boolean scalar = next < columns.length && source.isScalar(columns[next]);
     return scalar ? (int) Math.max(1, input.rowElements()) : 1;
   }
 
-  private static ModelInput make(ValueInfo input, StructType schema, List<String> columns, String preprocessing) {
-    if (columns.size() == 1) {
-      DataType type = ColumnReader.field(schema, columns.get(0)).dataType();
-      if (ImageInput.isImage(type)) {
-        return new ImageInput(input, schema, columns.get(0), preprocessing);
+  private static ModelInput make(ValueInfo input, SourceColumns source, List<String> columns, String preprocessing) {
+    if (columns.size() == 1 && ImageInput.isImage(source.type(columns.get(0)))) {
+      return new ImageInput(input, source, columns.get(0), preprocessing);
+    }
+    for (String column : columns) {
+      if (source.isText(column) && (input.dtype() == null || !input.dtype().isWhole())) {
+        throw new ThalwegException(
+            "column '" + column + "' is of type string; the model's input " + input + " takes numbers, arrays of numbers or"
+                + " vectors, and texts only if it is one of whole numbers");
       }
     }
-    return new NumberInput(input, columns.stream().map(column -> new ColumnReader(schema, column)).toList());
+    return new NumberInput(input, columns.stream().map(source::reader).toList());
   }
 
   private static String names(List<ValueInfo> inputs) {

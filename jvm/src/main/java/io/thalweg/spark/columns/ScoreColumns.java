@@ -9,7 +9,6 @@ import java.util.Arrays;
 import java.util.Iterator;
 import java.util.List;
 import org.apache.spark.sql.Row;
-import org.apache.spark.sql.types.StructType;
 
 /** A column of a model's answers and the columns of labels that they are compared with. */
 public final class ScoreColumns implements Serializable {
@@ -20,13 +19,13 @@ public final class ScoreColumns implements Serializable {
   private final NumberField.NumberSpec labels;
 
   /** {@code outputElements} and {@code labelElements} are those of one row. */
-  public ScoreColumns(StructType schema, String output, long outputElements, String[] labelColumns, long labelElements) {
-    outputs = spec(schema, DType.F32, outputElements, output);
-    labels = spec(schema, DType.F64, labelElements, labelColumns);
+  public ScoreColumns(SourceColumns source, String output, long outputElements, String[] labelColumns, long labelElements) {
+    outputs = spec(source, DType.F32, outputElements, output);
+    labels = spec(source, DType.F64, labelElements, labelColumns);
   }
 
-  private static NumberField.NumberSpec spec(StructType schema, DType dtype, long elements, String... columns) {
-    List<ColumnReader> readers = Arrays.stream(columns).map(column -> new ColumnReader(schema, column)).toList();
+  private static NumberField.NumberSpec spec(SourceColumns source, DType dtype, long elements, String... columns) {
+    List<ColumnReader> readers = Arrays.stream(columns).map(source::reader).toList();
     return new NumberField.NumberSpec("scores", "input", dtype, new long[] {elements}, new ArrayList<>(readers));
   }
 

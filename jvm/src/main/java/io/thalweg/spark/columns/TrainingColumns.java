@@ -8,7 +8,6 @@ import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.List;
 import java.util.stream.Collectors;
-import org.apache.spark.sql.types.StructType;
 
 /** What a worker keeps of every row of a DataFrame; made and checked by the driver, used by the tasks. */
 public final class TrainingColumns implements Serializable {
@@ -36,16 +35,15 @@ public final class TrainingColumns implements Serializable {
    * @param targets what the loss takes, in the order of preference
    */
   public TrainingColumns(
-      List<ModelInput> inputs, String augmentation, List<Target> targets, StructType schema, String[] labelColumns) {
+      List<ModelInput> inputs, String augmentation, List<Target> targets, SourceColumns source, String[] labelColumns) {
     for (ModelInput input : inputs) {
       fields.add(specOf(input, augmentation));
     }
     List<ColumnReader> labels = new ArrayList<>();
     for (String column : labelColumns) {
-      labels.add(new ColumnReader(schema, column));
+      labels.add(source.reader(column));
     }
-    boolean scalars =
-        Arrays.stream(labelColumns).allMatch(column -> ColumnReader.isNumber(ColumnReader.field(schema, column).dataType()));
+    boolean scalars = Arrays.stream(labelColumns).allMatch(source::isScalar);
     Target target = choose(targets, labels, scalars);
     fields.add(new NumberField.NumberSpec("target", "target", target.dtype(), target.dims(), labels));
     for (ModelInput input : inputs) {

@@ -1,0 +1,72 @@
+"""Columns of texts: labels that are names, and categories as features, whose numbers travel in the model's file."""
+
+import numpy as np
+import pytest
+
+import thalweg
+import thalweg.spark
+from thalweg import nn
+
+NAMES = ["ant", "bee", "cicada"]
+
+
+@pytest.fixture(scope="module")
+def frame(spark):
+    x = np.random.default_rng(1).standard_normal((300, 4)).astype("float32")
+    rows = [(list(map(float, row)), NAMES[int(row[:3].argmax())]) for row in x]
+    return spark.createDataFrame(rows, "x array<float>, animal string").repartition(3).cache()
+
+
+def estimator(**params):
+    net = nn.Sequential(nn.Linear(4, 16), nn.ReLU(), nn.Linear(16, 3))
+    given = dict(feature_cols=["x"], label_cols=["animal"], optimizer="adam", learning_rate=0.02, epochs=20, batch_size=30,
+                 num_workers=2, threads=1, output_cols=["predicted"]) | params
+    return thalweg.spark.Estimator(net, inputs=[thalweg.Input((None, 4))], **given)
+
+
+def test_labels_that_are_names_come_back_as_names(frame, tmp_path):
+    model = estimator().fit(frame)
+    model.save(str(tmp_path / "model"))
+    predicted = thalweg.spark.Model.load(str(tmp_path / "model")).transform(frame)
+    assert predicted.schema["predicted"].dataType.simpleString() == "string"
+    right = predicted.where("predicted = animal").count()
+    assert right > 270
+    assert model.evaluate(frame, ["animal"])["accuracy"] == pytest.approx(right / 300)
+
+
+def test_class_names_say_which_labels_there_are(frame):
+    model = estimator(class_names=list(reversed(NAMES)), output_kinds=["class"]).fit(frame)
+    rows = model.transform(frame).select("predicted", "animal").collect()
+    assert np.mean([NAMES[2 - int(row.predicted)] == row.animal for row in rows]) > 0.9
+    with pytest.raises(Exception, match="column 'animal' holds 'cicada', which is none of the 2 classes: ant, bee"):
+        estimator(class_names=NAMES[:2]).fit(frame)
+    with pytest.raises(Exception, match="have to be the only label column"):
+        estimator(label_cols=["animal", "animal"]).fit(frame)
+
+
+def test_more_names_than_classes_of_the_model(frame):
+    more = frame.selectExpr("x", "if(x[0] > 1, 'wasp', animal) as animal")
+    with pytest.raises(Exception, match="3"):
+        estimator().fit(more)
+
+
+def test_categories_are_numbered_alike_in_training_and_prediction(spark, tmp_path):
+    colours = ["blue", "green", "red"]
+    rng = np.random.default_rng(2)
+    rows = [(colours[i], float(i == 2)) for i in rng.integers(0, 3, 200)]
+    frame = spark.createDataFrame(rows, "colour string, hot double").repartition(3)
+    # One place more than there are colours: for those that were not seen.
+    net = nn.Sequential(nn.Embedding(4, 8), nn.Flatten(), nn.Linear(8, 1))
+    fitted = thalweg.spark.Estimator(
+        net, inputs=[thalweg.Input((None, 1), "i64")], feature_cols=["colour"], label_cols=["hot"], loss="mse",
+        optimizer="adam", learning_rate=0.05, epochs=30, batch_size=20, num_workers=2, threads=1, output_cols=["p"],
+        output_kinds=["value"]).fit(frame)
+    fitted.save(str(tmp_path / "model"))
+    model = thalweg.spark.Model.load(str(tmp_path / "model"))
+    asked = spark.createDataFrame([(colour,) for colour in [*colours, "mauve"]], "colour string")
+    answers = {row.colour: row.p for row in model.transform(asked).collect()}
+    assert answers["red"] > 0.8 and answers["blue"] < 0.2 and answers["green"] < 0.2 and "mauve" in answers
+    plain = thalweg.Model.load(str(tmp_path / "model" / "model.onnx"))
+    np.testing.assert_allclose(plain(np.array([[2]]))[0, 0], answers["red"], rtol=1e-5)
+    with pytest.raises(Exception, match="column 'other' is of type string, and the model carries no numbers"):
+        model.copy().configure(input_cols=["other"]).transform(asked.withColumnRenamed("colour", "other"))
