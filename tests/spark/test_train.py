@@ -122,27 +122,43 @@ def test_estimators_are_saved_with_their_parameters(frame, tmp_path):
     assert loaded.getOrDefault("settings") == ["optimizer.weight_decay=0.01"]
 
 
-def test_what_is_wrong_is_named(spark, frame):
-    def refuses(text, data=frame, **params):
-        with pytest.raises(Exception, match=text):
-            estimator(**params).fit(data)
+WRONG = {
+    "a missing column": ("there is no column 'z'; the columns are x, y", {"feature_cols": ["z"]}, ["x", "y"]),
+    "a missing label column": ("there is no column 'label'", {"label_cols": ["label"]}, ["x", "y"]),
+    "an unknown setting": ("train.epocs means nothing here", {"settings": {"train.epocs": 3}}, ["x", "y"]),
+    "an unknown loss": ("unknown loss 'crossentropy'", {"loss": "crossentropy"}, ["x", "y"]),
+    "too many workers": ("room for 2 tasks", {"num_workers": 3}, ["x", "y"]),
+    "a column of texts": ("column 'x' is of type string", {}, ["cast(y as string) as x", "y"]),
+    "a column of dates": ("column 'x' is of type date", {}, ["date '2026-01-01' as x", "y"]),
+    "too few numbers": ("column 'x' holds 2 numbers, where the model takes 4", {}, ["array(1.0, 2.0) as x", "y"]),
+    "a giant row": ("holds 1000000 numbers, where the model takes 4", {}, ["if(y = 0, array_repeat(0.5f, 1000000), x) as x", "y"]),
+    "a null": ("row [0-9]+ of worker [01]: column 'x' is null", {}, ["if(y = 0, null, x) as x", "y"]),
+    "a null in an array": ("holds an array with a null in it", {}, ["array(1.0, null, 2.0, 3.0) as x", "y"]),
+    "a null label": ("column 'y' is null", {}, ["x", "if(y = 0, null, y) as y"]),
+    "a label out of range": ("class|label", {}, ["x", "y + 1 as y"]),
+    "a negative label": ("class|label", {}, ["x", "y - 1 as y"]),
+    "a fraction for a label": ("column 'y' holds 0.5, where the model takes whole numbers", {}, ["x", "0.5 as y"]),
+}
 
-    refuses("there is no column 'z'", feature_cols=["z"])
-    refuses("there is no column 'label'", label_cols=["label"])
-    refuses("train.epocs", settings={"train.epocs": 3})
-    refuses("unknown loss 'crossentropy'", loss="crossentropy")
-    refuses("no rows to train on", frame.limit(0))
-    refuses("is of type string", frame.selectExpr("cast(y as string) as x", "y"))
-    refuses("takes 4", frame.selectExpr("array(1.0, 2.0) as x", "y"))
-    refuses("'x' is null", frame.selectExpr("if(y = 0, null, x) as x", "y"))
-    refuses("label|class", frame.selectExpr("x", "y + 1 as y"))
-    refuses("whole numbers", frame.selectExpr("x", "y + 0.5 as y"))
-    refuses("room for 2 tasks", num_workers=3)
+
+@pytest.mark.parametrize("case", WRONG)
+def test_what_is_wrong_is_named(frame, case):
+    text, params, columns = WRONG[case]
+    with pytest.raises(Exception, match=text):
+        estimator(**params).fit(frame.selectExpr(*columns))
+
+
+def test_an_empty_frame_is_refused(frame):
+    with pytest.raises(Exception, match="no rows to train on"):
+        estimator().fit(frame.limit(0))
 
 
 def test_rows_that_cannot_be_used_may_be_left_out(frame):
     holes = frame.selectExpr("if(y = 0, null, x) as x", "y")
-    assert estimator(bad_rows="skip").fit(holes).transform(frame).count() == ROWS
+    model = estimator(bad_rows="skip").fit(holes)
+    assert model.transform(frame).count() == ROWS
+    bad = frame.where("y = 0").count()
+    assert model.training_report["skipped_rows"] == bad and model.training_report["rows"] == ROWS - bad
 
 
 @pytest.mark.parametrize("scheme, kills, epochs", [

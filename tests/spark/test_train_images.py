@@ -50,4 +50,17 @@ def test_a_corrupt_file_is_named_or_skipped(spark, folder):  # noqa: F811
     frame = labelled(thalweg.spark.read_images(spark, folder), "path")
     with pytest.raises(Exception, match="class1/bad.jpg"):
         estimator("content").fit(frame)
-    assert estimator("content", bad_rows="skip").fit(frame).transform(frame.where("path like '%png'")).count() == 12
+    model = estimator("content", bad_rows="skip").fit(frame)
+    assert model.transform(frame.where("path like '%png'")).count() == 12
+    report = model.training_report
+    assert (report["rows"], report["skipped_rows"], report["skipped_samples"]) == (13, 0, 2)  # in 2 epochs
+
+
+def test_one_giant_file(spark, folder):  # noqa: F811
+    """Whatever follows the image in the file is ignored, but it is kept like the rest, on disk here."""
+    image = folder / "class1" / "giant.png"
+    image.write_bytes((IMAGES / "photo.png").read_bytes() + bytes(48 << 20))
+    frame = labelled(thalweg.spark.read_images(spark, folder), "path")
+    model = estimator("content", memory_bytes=1 << 20).fit(frame)
+    assert model.training_report["rows"] == 13
+    assert model.transform(frame).count() == 13

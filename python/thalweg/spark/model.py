@@ -43,10 +43,16 @@ class Model(JavaModel, JavaMLReadable, JavaMLWritable):
         return set_params(self, params)
 
     @property
+    def training_report(self):
+        """How the fit went: "workers", "steps", "epochs", "rows", "skipped_rows", "skipped_samples"; None of a file."""
+        report = self._java_obj.trainingReport()
+        return report and json.loads(report)
+
+    @property
     def history(self):
         """A dict for each epoch of the fit that made this model, as ``pandas.DataFrame`` takes them; none if it was read."""
-        report = self._java_obj.trainingReport()
-        return json.loads(report)["epochs"] if report is not None else []
+        report = self.training_report
+        return report["epochs"] if report is not None else []
 
     def save_onnx(self, path):
         """The model alone, as an ONNX file, on any file system that Spark knows."""

@@ -51,15 +51,8 @@ final class Fit {
     this.texts = new TrainingTexts(rows, estimator.required(estimator.labelCols()), classNames());
   }
 
-  /**
-   * What a fit gives.
-   *
-   * @param model in this host's cache
-   * @param report JSON, as tw_training_report describes it
-   */
-  record Trained(ModelFile model, String report) {}
-
-  Trained run() {
+  /** The trained model, in this host's cache. */
+  TrainedModel run() {
     TrainingSettings settings = new TrainingSettings(estimator, workers.threads(), sparkEncrypts());
     try {
       Path packed = HostCache.standard().newFile(".safetensors");
@@ -126,7 +119,8 @@ final class Fit {
     return available.rowBytes(workers.perExecutor(), modelBytes, asked).orElse(0);
   }
 
-  private Trained train(TrainingSettings settings, Path packed, TrainingColumns columns, long rowBytes) throws IOException {
+  private TrainedModel train(TrainingSettings settings, Path packed, TrainingColumns columns, long rowBytes)
+      throws IOException {
     double formSeconds = estimator.value(estimator.formSeconds()).map(value -> (double) value).orElse(0.0);
     BroadcastFile model = new BroadcastFile(packed, PACKED, HostCache.sha256(packed), context);
     try (Rendezvous rendezvous = new Rendezvous(workers.driverHost(), workers.count(), formSeconds, settings.tls())) {
@@ -142,28 +136,10 @@ final class Fit {
               metadata());
       JavaFutureAction<List<TrainingOutcome>> job =
           workers.spread(rows).mapPartitionsWithIndex(new TrainingTask(plan), false).collectAsync();
-      return result(new FitWatch(rendezvous, job).await());
+      return TrainedModel.of(new FitWatch(rendezvous, job).await());
     } finally {
       model.destroy();
     }
-  }
-
-  private Trained result(List<TrainingOutcome> outcomes) throws IOException {
-    HostCache cache = HostCache.standard();
-    for (TrainingOutcome outcome : outcomes) {
-      if (outcome.model() != null) {
-        Path file = cache.newFile(".onnx");
-        try {
-          Files.write(file, outcome.model());
-          return new Trained(
-              ModelFile.keep(cache, HostCache.sha256(file), (name, target) -> Files.move(file, target)),
-              outcome.report());
-        } finally {
-          Files.deleteIfExists(file);
-        }
-      }
-    }
-    throw new ThalwegException("no worker has given the trained model back");
   }
 
   /** What prediction must know of the data. */

@@ -3,6 +3,7 @@ package io.thalweg.spark;
 
 import io.thalweg.ThalwegException;
 import io.thalweg.spark.columns.OutputKind;
+import java.util.Arrays;
 import java.util.List;
 import java.util.Optional;
 import org.apache.spark.ml.Estimator;
@@ -138,8 +139,8 @@ public final class ThalwegEstimator extends Estimator<ThalwegModel> implements T
 
   @Override
   public ThalwegModel fit(Dataset<?> dataset) {
-    Fit.Trained trained = new Fit(this, dataset).run();
-    ThalwegModel model = new ThalwegModel(uid, trained.model()).withReport(trained.report());
+    TrainedModel trained = new Fit(this, dataset).run();
+    ThalwegModel model = new ThalwegModel(uid, trained);
     model.setInputCols(required(inputCols()));
     value(outputCols()).ifPresent(model::setOutputCols);
     value(outputKinds()).or(() -> kindsFor(dataset.schema())).ifPresent(model::setOutputKinds);
@@ -149,7 +150,8 @@ public final class ThalwegEstimator extends Estimator<ThalwegModel> implements T
 
   /** Labels that are texts come out as texts. */
   private Optional<String[]> kindsFor(StructType schema) {
-    boolean texts = List.of(required(labelCols())).stream().anyMatch(column -> schema.apply(column).dataType() instanceof StringType);
+    boolean texts =
+        Arrays.stream(required(labelCols())).anyMatch(column -> schema.apply(column).dataType() instanceof StringType);
     return texts ? Optional.of(new String[] {OutputKind.LABEL.toString()}) : Optional.empty();
   }
 

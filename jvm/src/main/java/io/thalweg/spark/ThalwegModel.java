@@ -62,6 +62,11 @@ public final class ThalwegModel extends Model<ThalwegModel> implements Predictio
     use(file);
   }
 
+  ThalwegModel(String uid, TrainedModel trained) {
+    this(uid, trained.file());
+    trainingReport = trained.report();
+  }
+
   /** An ONNX file on any file system that Spark knows. */
   public static ThalwegModel fromFile(String path) {
     SparkSession session = SparkSession.active();
@@ -74,16 +79,6 @@ public final class ThalwegModel extends Model<ThalwegModel> implements Predictio
     file = newFile;
     signature = ModelSignature.of(newFile);
     broadcast = null;
-  }
-
-  ThalwegModel withReport(String report) {
-    trainingReport = report;
-    return this;
-  }
-
-  /** How the fit that made this model went, as JSON: "steps", "workers", "tls" and "epochs"; null if it was read from a file. */
-  public String trainingReport() {
-    return trainingReport;
   }
 
   ModelFile file() {
@@ -225,6 +220,11 @@ public final class ThalwegModel extends Model<ThalwegModel> implements Predictio
   public String evaluate(Dataset<?> rows, String[] labelColumns, String[] metrics, String loss) {
     ThalwegModel copied = copy(ParamMap$.MODULE$.empty());
     return Evaluation.run(copied, signature, rows, labelColumns, String.join(",", metrics), loss);
+  }
+
+  /** How the fit went that made this model, as JSON (docs/spark.md); null if it was read from a file. */
+  public String trainingReport() {
+    return trainingReport;
   }
 
   /** Writes the model alone, as an ONNX file, to any file system that Spark knows; replaces what is there. */

@@ -25,6 +25,9 @@ final class TrainingTask implements Function2<Integer, Iterator<Row>, Iterator<T
   private static final long serialVersionUID = 1L;
   private static final Logger LOG = LoggerFactory.getLogger(TrainingTask.class);
 
+  /** The rows of the partitions of this worker, of which others get some before training begins. */
+  private record Taken(long rows, long skipped) {}
+
   private final TrainingPlan plan;
 
   TrainingTask(TrainingPlan plan) {
@@ -38,20 +41,20 @@ final class TrainingTask implements Function2<Integer, Iterator<Row>, Iterator<T
     String name = "worker " + seat + " (executor " + env.executorId() + ", " + env.blockManager().blockManagerId().host() + ")";
     Path scratch = Files.createTempDirectory(Path.of(Utils.getLocalDir(env.conf())), "thalweg-");
     try (Rows kept = new Rows(plan.columns().json(), plan.memoryBytes(), scratch)) {
-      long skipped = take(rows, kept, seat);
-      LOG.info("Thalweg: {} has {} rows in native memory{}", name, kept.count(), skipped > 0 ? ", left out " + skipped : "");
+      Taken taken = take(rows, kept, seat);
+      LOG.info("Thalweg: {} has {} rows in native memory, left out {}", name, taken.rows(), taken.skipped());
       try (CachedFile model = plan.model().use();
           Training training =
               new Training(
                   model.path(), plan.settings(), plan.rendezvous(), plan.secret(), name, seat, context.stageAttemptNumber())) {
-        return List.of(train(training, kept, seat, skipped, scratch, context)).iterator();
+        return List.of(train(training, kept, seat, taken, scratch, context)).iterator();
       }
     } finally {
       Utils.deleteRecursively(scratch.toFile());
     }
   }
 
-  private long take(Iterator<Row> rows, Rows kept, int seat) {
+  private Taken take(Iterator<Row> rows, Rows kept, int seat) {
     RowChunk chunk = plan.columns().newChunk();
     long read = 0;
     long skipped = 0;
@@ -72,17 +75,17 @@ final class TrainingTask implements Function2<Integer, Iterator<Row>, Iterator<T
       }
     }
     chunk.moveTo(kept);
-    return skipped;
+    return new Taken(kept.count(), skipped);
   }
 
   private TrainingOutcome train(
-      Training training, Rows rows, int seat, long skipped, Path scratch, TaskContext context) throws IOException {
+      Training training, Rows rows, int seat, Taken taken, Path scratch, TaskContext context) throws IOException {
     boolean trained;
     try (TaskWatch watch = new TaskWatch(context, training::cancel)) {
       trained = training.run(rows);
     }
     if (!trained) {
-      return new TrainingOutcome(seat, null, null, rows.count(), skipped);
+      return new TrainingOutcome(seat, null, null, taken.rows(), taken.skipped());
     }
     String report = training.report();
     byte[] model = null;
@@ -91,6 +94,6 @@ final class TrainingTask implements Function2<Integer, Iterator<Row>, Iterator<T
       training.save(file, plan.metadata());
       model = Files.readAllBytes(file);
     }
-    return new TrainingOutcome(seat, report, model, rows.count(), skipped);
+    return new TrainingOutcome(seat, report, model, taken.rows(), taken.skipped());
   }
 }

@@ -7,7 +7,6 @@ import io.thalweg.spark.columns.TextIndex;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
-import java.util.Set;
 import org.apache.spark.sql.Column;
 import org.apache.spark.sql.Dataset;
 import org.apache.spark.sql.Encoders;
@@ -22,14 +21,14 @@ final class TrainingTexts implements SourceColumns.Texts {
   private static final int MOST = 100_000;
 
   private final Dataset<Row> rows;
-  private final Set<String> labelColumns;
+  private final List<String> labelColumns;
   private final Map<String, TextIndex> labels = new LinkedHashMap<>();
   private final Map<String, TextIndex> features = new LinkedHashMap<>();
 
   /** {@code classNames} is empty if they are to be found among the labels. */
   TrainingTexts(Dataset<Row> rows, String[] labelColumns, List<String> classNames) {
     this.rows = rows;
-    this.labelColumns = Set.of(labelColumns);
+    this.labelColumns = List.of(labelColumns);
     if (!classNames.isEmpty()) {
       for (String column : labelColumns) {
         labels.put(column, TextIndex.ofClasses(classNames));

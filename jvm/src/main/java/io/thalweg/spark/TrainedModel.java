@@ -1,0 +1,71 @@
+// Copyright The Thalweg Authors. SPDX-License-Identifier: Apache-2.0
+package io.thalweg.spark;
+
+import com.fasterxml.jackson.databind.JsonNode;
+import com.fasterxml.jackson.databind.ObjectMapper;
+import com.fasterxml.jackson.databind.node.ObjectNode;
+import io.thalweg.HostCache;
+import io.thalweg.ThalwegException;
+import java.io.IOException;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.List;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
+
+/**
+ * What a fit gives.
+ *
+ * @param file in this host's cache
+ * @param report JSON: "workers", "steps", "tls", "epochs" (a list of records), "rows", "skipped_rows" (left out because their
+ *     values do not fit) and "skipped_samples" (left out because their images cannot be read, each in every epoch)
+ */
+record TrainedModel(ModelFile file, String report) {
+  private static final Logger LOG = LoggerFactory.getLogger(TrainedModel.class);
+  private static final ObjectMapper MAPPER = new ObjectMapper();
+
+  /** Of what the workers gave back. */
+  static TrainedModel of(List<TrainingOutcome> outcomes) throws IOException {
+    for (TrainingOutcome outcome : outcomes) {
+      if (outcome.model() != null) {
+        return new TrainedModel(keep(outcome.model()), report(outcome, outcomes));
+      }
+    }
+    throw new ThalwegException("no worker has given the trained model back");
+  }
+
+  private static ModelFile keep(byte[] model) throws IOException {
+    HostCache cache = HostCache.standard();
+    Path file = cache.newFile(".onnx");
+    try {
+      Files.write(file, model);
+      return ModelFile.keep(cache, HostCache.sha256(file), (name, target) -> Files.move(file, target));
+    } finally {
+      Files.deleteIfExists(file);
+    }
+  }
+
+  /** What one worker says of the whole, with the sums over all. */
+  private static String report(TrainingOutcome speaker, List<TrainingOutcome> outcomes) throws IOException {
+    long rows = 0;
+    long skippedRows = 0;
+    long skippedSamples = 0;
+    for (TrainingOutcome outcome : outcomes) {
+      rows += outcome.rows();
+      skippedRows += outcome.skippedRows();
+      JsonNode said = MAPPER.readTree(outcome.report() == null ? "{}" : outcome.report());
+      skippedSamples += said.path("skipped").path("count").asLong();
+    }
+    if (skippedRows + skippedSamples > 0) {
+      LOG.warn("Thalweg left out {} rows whose values do not fit, and, over all epochs, {} samples that cannot be read",
+          skippedRows, skippedSamples);
+    }
+    JsonNode own = MAPPER.readTree(speaker.report());
+    ObjectNode report = MAPPER.createObjectNode();
+    report.set("workers", own.get("workers"));
+    report.set("steps", own.get("steps"));
+    report.set("tls", own.get("tls"));
+    report.set("epochs", own.get("epochs"));
+    return report.put("rows", rows).put("skipped_rows", skippedRows).put("skipped_samples", skippedSamples).toString();
+  }
+}
