@@ -79,10 +79,11 @@ onnx-models: build-release ## whole models from PyTorch, and to ONNX Runtime; ON
 	@OMP_WAIT_POLICY=passive "$(THALWEG_DEPS)/bench-venv/bin/python" tests/onnx_models/run.py \
 	  --library $(CURDIR)/build/release/lib/libthalweg.so --writer $(CURDIR)/build/release/bin/write_models $(ONNX_CASES)
 
-test-torch: build-release ## modules of PyTorch as models: answers, weights, errors; TORCH_TESTS="-k lstm" runs some
+test-torch: build-release jar ## modules of PyTorch as models: answers, weights, errors; TORCH_TESTS="-k lstm" runs some
 	@scripts/setup-bench
 	@OMP_WAIT_POLICY=passive PYTHONPATH=$(CURDIR)/build/release/python PYTHONDONTWRITEBYTECODE=1 \
-	  "$(THALWEG_DEPS)/bench-venv/bin/python" -m pytest -p no:cacheprovider tests/torch tests/python/test_documents.py $(TORCH_TESTS)
+	  "$(THALWEG_DEPS)/bench-venv/bin/python" -m pytest -p no:cacheprovider tests/torch tests/python/test_documents.py \
+	  tests/spark/test_torch.py $(TORCH_TESTS)
 
 fuzz: ## fuzz the readers of files and messages, FUZZ_SECONDS each
 	@scripts/setup

@@ -1,21 +1,25 @@
 #!/usr/bin/env python3
 """A check on a cluster that is there already, in a session of its own.
 
-  cluster_check.py predict|train|lost_executor MASTER FOLDER [SETTING=VALUE ...]
+  cluster_check.py predict|train|lost_executor|speculation|dynamic_allocation MASTER FOLDER [SETTING=VALUE ...]
 
 FOLDER is one that the executors can read: for `predict` a local one with a model in it, perceptron.onnx; for `train` one on
 any file system. Dots in the names of Spark's settings are written as __ (see conftest.session).
 """
 
+import concurrent.futures
 import pathlib
 import sys
+import threading
+import time
 
 import numpy as np
 
 import thalweg
 import thalweg.spark
 from conftest import session
-from disturbed import check_lost_executors
+from disturbed import check_lost_executors, estimator, largest_difference, weights
+from executors import executor_processes
 from test_images import IMAGES, PREPROCESSING
 from thalweg import nn
 
@@ -43,6 +47,39 @@ def labelled_rows(spark):
 def lost_executor(spark, folder):
     """A fit gives the same weights whether or not an executor is killed during it."""
     check_lost_executors(spark, labelled_rows(spark), pathlib.Path(folder))
+
+
+def speculation(spark, folder):
+    """Spark starts second copies of tasks that take long, here of all; the weights are those of another such fit."""
+    frame, folder = labelled_rows(spark), pathlib.Path(folder)
+    tracker, over, most = spark.sparkContext.statusTracker(), threading.Event(), [0]
+
+    def watch():
+        while not over.wait(0.1):
+            stages = [tracker.getStageInfo(stage) for stage in tracker.getActiveStageIds()]
+            most[0] = max([most[0], *(stage.numActiveTasks for stage in stages if stage is not None)])
+
+    with concurrent.futures.ThreadPoolExecutor() as pool:
+        watching = pool.submit(watch)
+        try:
+            first, second = (weights(estimator(600).fit(frame), folder / name) for name in ("first", "second"))
+        finally:
+            over.set()
+    watching.result()
+    assert most[0] > 2, "Spark has started no copy of a task"
+    assert largest_difference(first, second) <= 1e-6
+
+
+def dynamic_allocation(spark, folder):
+    """Executors come when a fit needs them, and go when it is over."""
+    frame, folder = labelled_rows(spark), pathlib.Path(folder)
+    first = weights(estimator(100).fit(frame), folder / "first")
+    assert len(executor_processes(spark)) == 2
+    end = time.monotonic() + 60
+    while executor_processes(spark) and time.monotonic() < end:
+        time.sleep(0.2)
+    assert not executor_processes(spark), "executors that nobody needs stay"
+    assert largest_difference(weights(estimator(100).fit(frame), folder / "second"), first) <= 1e-6
 
 
 def train(spark, folder):
@@ -76,10 +113,13 @@ def train_on_images(spark, folder):
     assert len({row.path for row in named}) == 12 and {row.name for row in named} <= {"dog", "cat"}
 
 
+CHECKS = {check.__name__: check for check in (predict, train, lost_executor, speculation, dynamic_allocation)}
+
+
 def main(check, master, folder, *settings):
     spark = session(master, **dict(setting.split("=", 1) for setting in settings))
     try:
-        {"predict": predict, "train": train, "lost_executor": lost_executor}[check](spark, folder)
+        CHECKS[check](spark, folder)
     finally:
         spark.stop()
 

@@ -44,15 +44,15 @@ def _daemon(folder, name, *arguments):
 
 
 @contextlib.contextmanager
-def stand_alone(folder):
-    """A master and two workers of one core each; the address."""
+def stand_alone(folder, cores=1):
+    """A master and two workers of so many cores each; the address."""
     with contextlib.ExitStack() as stack:
         master, log = stack.enter_context(_daemon(folder, "master", "org.apache.spark.deploy.master.Master", "--host",
                                                   "127.0.0.1", "--port", "0", "--webui-port", "0"))
         address = wait_for(master, log, "Starting Spark master at").rpartition(" ")[2]
         for number in range(2):
             worker, log = stack.enter_context(_daemon(
-                folder, f"worker{number}", "org.apache.spark.deploy.worker.Worker", "--host", "127.0.0.1", "--cores", "1",
+                folder, f"worker{number}", "org.apache.spark.deploy.worker.Worker", "--host", "127.0.0.1", "--cores", str(cores),
                 "--memory", "1g", "--webui-port", "0", "--work-dir", str(folder / f"work{number}"), address))
             wait_for(worker, log, "Successfully registered with master")
         yield address

@@ -52,30 +52,39 @@ def _kill_executors(spark, steps, over):
     return seconds
 
 
-def _weights(model, folder):
+def estimator(epochs, scheme="allreduce"):
+    """Of two workers, on the columns x (4 numbers) and y (a class of 3); large enough for a fit to take a while."""
+    net = nn.Sequential(nn.Linear(4, 512), nn.ReLU(), nn.Linear(512, 512), nn.ReLU(), nn.Linear(512, 3))
+    return thalweg.spark.Estimator(
+        thalweg.Model(net, [thalweg.Input((None, 4))]), feature_cols=["x"], label_cols=["y"], epochs=epochs, batch_size=BATCH,
+        num_workers=2, threads=1, optimizer="sgd", learning_rate=0.01, settings={"optimizer.momentum": 0.9}, scheme=scheme)
+
+
+def weights(model, folder):
+    """As plain Python reads them from the model's file."""
     model.write().overwrite().save(str(folder))
     return thalweg.Model.from_onnx(str(folder / "model.onnx")).state_dict()
 
 
+def largest_difference(first, second):
+    return max(float(np.abs(first[name] - weight).max()) for name, weight in second.items())
+
+
 def check_lost_executors(spark, frame, folder, scheme="allreduce", kills=1, epochs=600):
-    """Fits twice on the columns x (4 numbers) and y (a class of 3), killing executors the second time: the weights are the
-    same, and every recovery is short."""
-    net = nn.Sequential(nn.Linear(4, 512), nn.ReLU(), nn.Linear(512, 512), nn.ReLU(), nn.Linear(512, 3))
-    estimator = thalweg.spark.Estimator(
-        thalweg.Model(net, [thalweg.Input((None, 4))]), feature_cols=["x"], label_cols=["y"], epochs=epochs, batch_size=BATCH,
-        num_workers=2, threads=1, optimizer="sgd", learning_rate=0.01, settings={"optimizer.momentum": 0.9}, scheme=scheme)
-    undisturbed = _weights(estimator.fit(frame), folder / "undisturbed")
+    """Fits twice, killing executors the second time: the weights are the same, and every recovery is short."""
+    fitted = estimator(epochs, scheme)
+    undisturbed = weights(fitted.fit(frame), folder / "undisturbed")
     total = epochs * frame.count() // BATCH
     over = threading.Event()
     with concurrent.futures.ThreadPoolExecutor() as pool:
         killer = pool.submit(_kill_executors, spark, [total * (i + 1) // (kills + 2) for i in range(kills)], over)
         try:
-            disturbed = _weights(estimator.fit(frame), folder / "disturbed")
+            disturbed = weights(fitted.fit(frame), folder / "disturbed")
         finally:
             over.set()
     seconds = killer.result()
     assert len(seconds) == kills, f"the fit ended after {len(seconds)} of {kills} recoveries"
-    difference = max(float(np.abs(disturbed[name] - weight).max()) for name, weight in undisturbed.items())
+    difference = largest_difference(disturbed, undisturbed)
     print(f"{scheme}: {kills} executors killed, training went on after {', '.join(f'{s:.1f}' for s in seconds)} s;"
           f" weights differ by {difference:.1e} at most")
     assert max(seconds) < RECOVERY_SECONDS

@@ -26,6 +26,19 @@ def test_on_a_stand_alone_cluster(cluster, what):
 
 
 @pytest.mark.slow
+@pytest.mark.parametrize("what, settings", [
+    ("speculation", ["spark__speculation=true", "spark__speculation__interval=200ms",
+                     "spark__speculation__task__duration__threshold=2s", "spark__executor__cores=2"]),
+    ("dynamic_allocation", ["spark__dynamicAllocation__enabled=true", "spark__dynamicAllocation__shuffleTracking__enabled=true",
+                            "spark__dynamicAllocation__executorIdleTimeout=3s", "spark__executor__cores=1",
+                            "spark__dynamicAllocation__maxExecutors=2"]),
+])
+def test_when_spark_decides_about_tasks_and_executors(tmp_path, what, settings):
+    with stand_alone(tmp_path, cores=2) as address:
+        run_check(what, address, str(tmp_path), "spark__executor__memory=512m", *settings)
+
+
+@pytest.mark.slow
 @pytest.mark.skipif(not (DEPS / "yarn").exists(), reason="scripts/setup-yarn installs YARN")
 def test_on_yarn(tmp_path):
     settings = ["spark__executor__instances=2", "spark__executor__memory=768m", "spark__yarn__am__memory=512m",
