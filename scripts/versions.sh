@@ -78,6 +78,10 @@ HADOOP_ARTIFACTS=(
 YARN_ARTIFACTS=(
   junit:junit:4.13.2
   org.hamcrest:hamcrest-core:1.3
+  javax.xml.bind:jaxb-api:2.3.1
+  javax.activation:javax.activation-api:1.2.0
+  com.sun.xml.bind:jaxb-impl:2.3.9
+  com.sun.xml.bind:jaxb-core:2.3.0.1
   ch.qos.reload4j:reload4j:1.2.22
   org.bouncycastle:bcprov-jdk18on:1.78.1
   org.bouncycastle:bcpkix-jdk18on:1.78.1

@@ -19,8 +19,17 @@ public final class MiniYarn {
 
   private MiniYarn() {}
 
-  public static void main(String[] arguments) throws Exception {
-    Configuration configuration = configuration();
+  public static void main(String[] arguments) {
+    try {
+      serve(configuration());
+      System.exit(0);
+    } catch (Exception failure) {
+      failure.printStackTrace();
+      System.exit(1);  // threads of what has started already would go on
+    }
+  }
+
+  private static void serve(Configuration configuration) throws Exception {
     try (MiniDFSCluster files = new MiniDFSCluster.Builder(configuration).numDataNodes(1).build();
         MiniYARNCluster nodes = new MiniYARNCluster("thalweg", NODES, 1, 1)) {
       files.waitActive();
@@ -38,7 +47,6 @@ public final class MiniYarn {
         // Nothing is asked of it.
       }
     }
-    System.exit(0);
   }
 
   private static Configuration configuration() {
@@ -48,6 +56,8 @@ public final class MiniYarn {
     // A disk that others have filled up is no reason to stop.
     configuration.setFloat(YarnConfiguration.NM_MAX_PER_DISK_UTILIZATION_PERCENTAGE, 100f);
     configuration.setLong(YarnConfiguration.NM_MIN_PER_DISK_FREE_SPACE_MB, 0);
+    configuration.set("yarn.scheduler.capacity.root.queues", "default");
+    configuration.set("yarn.scheduler.capacity.root.default.capacity", "100");
     // The application master counts against a share of the queue, which is small here.
     configuration.setFloat("yarn.scheduler.capacity.maximum-am-resource-percent", 1f);
     return configuration;

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """A check on a cluster that is there already, in a session of its own.
 
-  cluster_check.py predict|train|lost_executor|speculation|dynamic_allocation MASTER FOLDER [SETTING=VALUE ...]
+  cluster_check.py CHECK MASTER FOLDER [SETTING=VALUE ...]   CHECK: a function of this file
 
 FOLDER is one that the executors can read: for `predict` a local one with a model in it, perceptron.onnx; for `train` one on
 any file system. Dots in the names of Spark's settings are written as __ (see conftest.session).
@@ -19,7 +19,7 @@ import thalweg
 import thalweg.spark
 from conftest import session
 from disturbed import check_lost_executors, estimator, largest_difference, weights
-from executors import executor_processes
+from executors import executor_processes, resident_bytes
 from test_images import IMAGES, PREPROCESSING
 from thalweg import nn
 
@@ -113,7 +113,23 @@ def train_on_images(spark, folder):
     assert len({row.path for row in named}) == 12 and {row.name for row in named} <= {"dog", "cat"}
 
 
-CHECKS = {check.__name__: check for check in (predict, train, lost_executor, speculation, dynamic_allocation)}
+def ten_fits(spark, folder):
+    """The executors take as much memory after ten fits as after two."""
+    numbers = np.random.default_rng(3).standard_normal((4000, 256)).astype("float32")
+    rows = [(row.tolist(), int(row[:3].argmax())) for row in numbers]
+    frame = spark.createDataFrame(rows, "x array<float>, y int").repartition(4).cache()
+    net = nn.Sequential(nn.Linear(256, 1024), nn.ReLU(), nn.Linear(1024, 3))
+    fitted = thalweg.spark.Estimator(net, inputs=[thalweg.Input((None, 256))], feature_cols=["x"], label_cols=["y"], epochs=3,
+                                     batch_size=100, num_workers=2, threads=1)
+    after = []
+    for _ in range(10):
+        fitted.fit(frame)
+        after.append([resident_bytes(process) for process in executor_processes(spark)])
+        print("MiB of the executors after a fit:", *(f"{count / 2**20:.0f}" for count in after[-1]), flush=True)
+    assert np.all(np.array(after[9]) <= np.array(after[1]) * 1.05)
+
+
+CHECKS = {check.__name__: check for check in (predict, train, lost_executor, speculation, dynamic_allocation, ten_fits)}
 
 
 def main(check, master, folder, *settings):

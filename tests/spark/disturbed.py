@@ -14,7 +14,9 @@ import thalweg.spark
 from thalweg import nn
 
 BATCH = 40
+# Until steps go on after a kill: on a machine that does nothing else, and on a busy one.
 RECOVERY_SECONDS = 15
+PATIENT_SECONDS = 120
 
 
 def _state(spark):
@@ -70,7 +72,8 @@ def largest_difference(first, second):
     return max(float(np.abs(first[name] - weight).max()) for name, weight in second.items())
 
 
-def check_lost_executors(spark, frame, folder, scheme="allreduce", kills=1, epochs=600):
+def check_lost_executors(spark, frame, folder, scheme="allreduce", kills=1, epochs=600,
+                         most_seconds=RECOVERY_SECONDS):
     """Fits twice, killing executors the second time: the weights are the same, and every recovery is short."""
     fitted = estimator(epochs, scheme)
     undisturbed = weights(fitted.fit(frame), folder / "undisturbed")
@@ -87,5 +90,5 @@ def check_lost_executors(spark, frame, folder, scheme="allreduce", kills=1, epoc
     difference = largest_difference(disturbed, undisturbed)
     print(f"{scheme}: {kills} executors killed, training went on after {', '.join(f'{s:.1f}' for s in seconds)} s;"
           f" weights differ by {difference:.1e} at most")
-    assert max(seconds) < RECOVERY_SECONDS
+    assert max(seconds) < most_seconds
     assert difference <= 1e-6

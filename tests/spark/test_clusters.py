@@ -1,4 +1,4 @@
-"""Prediction and training on clusters other than local-cluster: stand-alone, and YARN with HDFS."""
+"""Prediction and training in sessions of their own: on stand-alone clusters, on YARN with HDFS, and ten times over."""
 
 import pathlib
 import shutil
@@ -36,6 +36,14 @@ def test_on_a_stand_alone_cluster(cluster, what):
 def test_when_spark_decides_about_tasks_and_executors(tmp_path, what, settings):
     with stand_alone(tmp_path, cores=2) as address:
         run_check(what, address, str(tmp_path), "spark__executor__memory=512m", *settings)
+
+
+@pytest.mark.slow
+def test_fits_leak_nothing(tmp_path):
+    # The heap is in memory from the beginning, so that only what is outside of it can grow.
+    run_check("ten_fits", "local-cluster[2,1,512]", str(tmp_path), "spark__executor__memory=512m",
+              "spark__executor__extraJavaOptions=-Xms512m -XX:+AlwaysPreTouch", SPARK_LOCAL_DIRS=str(tmp_path / "local"),
+              SPARK_WORKER_DIR=str(tmp_path / "worker"))
 
 
 @pytest.mark.slow
