@@ -85,6 +85,36 @@ class Training : public ::testing::Test {
   std::string settings_ = "[train]\nepochs = 3\nbatch_size = 20\nthreads = 1\n[optimizer]\nname = \"adam\"\n";
 };
 
+TEST(TrainingSettings, TextNeedsNoQuotesAndTheLastCounts) {
+  const char* assignments[] = {"train.loss=mse", "train.epochs=3", "train.epochs=4", "train.shuffle=false",
+                               "output.checkpoints=\"/a b\""};
+  tw_result* result = nullptr;
+  ASSERT_EQ(tw_training_settings(assignments, 5, &result), TW_OK) << tw_last_error();
+  const std::string settings = text_of(result);
+  EXPECT_THAT(settings, HasSubstr("epochs = 4"));
+  EXPECT_THAT(settings, HasSubstr("shuffle = false"));
+  EXPECT_EQ(tw_training_model("zoo:lenet", settings.c_str(), temporary("mse").c_str(), &result), TW_OK)
+      << tw_last_error();
+  tw_result_free(result);
+  const char* wrong[] = {"epochs"};
+  EXPECT_NE(tw_training_settings(wrong, 1, &result), TW_OK);
+  EXPECT_THAT(tw_last_error(), HasSubstr("setting epochs: must be section.key=value"));
+}
+
+TEST(TrainingMemory, IsThatOfWeightsGradientsOptimiserAndActivations) {
+  tw_result* result = nullptr;
+  const auto memory = [&](const char* settings) {
+    EXPECT_EQ(tw_training_model("zoo:lenet", settings, temporary("memory").c_str(), &result), TW_OK) << tw_last_error();
+    return json::parse(text_of(result));
+  };
+  const json plain = memory("[optimizer]\nname = \"sgd\"\n");
+  const json adam = memory("[optimizer]\nname = \"adam\"\n[train]\nbatch_size = 7\n");
+  EXPECT_EQ(plain["memory"]["weights"].get<int64_t>() / 3 * 5, adam["memory"]["weights"]) << "Adam keeps two moments";
+  EXPECT_EQ(plain["memory"]["sample"], adam["memory"]["sample"]);
+  EXPECT_GT(plain["memory"]["sample"], 28 * 28 * 6 * 4) << "the first layer's output alone";
+  EXPECT_EQ(adam["batch_size"], 7);
+}
+
 TEST_F(Training, AloneFromRowsToAnOnnxFile) {
   tw_training* training = create(nullptr, 0);
   tw_rows* rows = make_rows(100, 1);
