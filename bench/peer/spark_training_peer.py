@@ -179,8 +179,8 @@ name = "sgd"
         done = subprocess.run(self.command, capture_output=True, text=True, timeout=LAUNCH_SECONDS)
         if done.returncode != 0:
             raise RuntimeError(f"thalweg launch ended with {done.returncode}: {done.stderr[-500:]}")
-        first = [line.removeprefix("[0] ") for line in done.stdout.splitlines() if line.startswith("[0] ")]
-        return json.loads("\n".join(first))["epochs"][-1]["loss"]
+        report = [line.partition("] ")[2] for line in done.stdout.splitlines()]  # the worker's number stands in front
+        return json.loads("\n".join(report))["epochs"][-1]["loss"]
 
 
 RUNNERS = {"spark_start": Start, "spark_lenet_iters": Iterations, "spark_vs_launch": Photos}
