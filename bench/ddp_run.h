@@ -1,12 +1,12 @@
 // Copyright The Thalweg Authors. SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <memory>
 #include <nlohmann/json.hpp>
-#include <semaphore>
-#include <thread>
+#include <vector>
 
 #include "bench/second_process.h"
-#include "thalweg/train.h"
+#include "bench/stepped_trainer.h"
 
 namespace thalweg::bench {
 
@@ -23,25 +23,23 @@ class DdpRun {
   void announce(int steps);
   /// Both processes: the loss, the mean over both batches, before the update.
   double step();
-  /// The fastest step of a process that trains its batch for itself, while the other does so too.
-  double alone_milliseconds() const { return alone_ms_; }
+  /// The milliseconds of steps in which each process trains its batch for itself, both at the same time.
+  std::vector<double> run_alone(int steps);
 
   /// The second process's part, until the first ends.
   static void serve(const SecondProcess::Task& task, const nlohmann::json& spec);
 
  private:
   DdpRun(const SecondProcess::Task& task, const nlohmann::json& spec);
-  void begin(const nlohmann::json& spec);
-  void measure_alone(const nlohmann::json& spec);
+  void begin();
+  std::vector<double> steps_alone(int steps);
 
-  class Turn;
+  nlohmann::json spec_;
+  // The second process ends first: then a step in flight fails instead of waiting for it.
+  std::unique_ptr<SteppedTrainer> alone_;
+  std::unique_ptr<SteppedTrainer> together_;
   std::unique_ptr<SecondProcess> second_;
   std::shared_ptr<comm::Group> group_;
-  double alone_ms_ = 0;
-  std::shared_ptr<Turn> turn_;
-  std::unique_ptr<Model> model_;
-  std::unique_ptr<Trainer> trainer_;
-  std::thread thread_;
 };
 
 }  // namespace thalweg::bench

@@ -98,16 +98,7 @@ class Worker:
 
     def run(self, steps, deadline):
         """-> (milliseconds of each step, losses, peak in MiB). Sets others_cores, what other programs used meanwhile."""
-        start, used = time.monotonic(), busy_seconds() - self._cpu_seconds()
-        self.resume()
-        try:
-            self.process.stdin.write(f"run {steps}\n".encode())
-            self.process.stdin.flush()
-        except BrokenPipeError:
-            pass  # it has died: reading its answer says why
-        answer = self._answer(deadline)
-        self.pause()
-        self.others_cores = max(0.0, (busy_seconds() - self._cpu_seconds() - used) / (time.monotonic() - start))
+        answer = self._ask(f"run {steps}", deadline)
         try:
             ms = [float(x) for x in answer["ms"]]
             losses, peak = [float(x) for x in answer["losses"]], float(answer["peak_mb"])
@@ -116,6 +107,29 @@ class Worker:
         if len(ms) != steps or len(losses) != steps:
             raise WorkerError(f"{self.label}: asked for {steps} steps, got {len(ms)} times and {len(losses)} losses")
         return ms, losses, peak
+
+    def run_alone(self, steps, deadline):
+        """-> milliseconds of the fastest step of a process that trains for itself; None if this worker has but one."""
+        if not self.hello.get("alone"):
+            return None
+        answer = self._ask(f"alone {steps}", deadline)
+        try:
+            return min(float(x) for x in answer["ms"])
+        except (KeyError, TypeError, ValueError):
+            raise WorkerError(f"{self.label}: malformed answer {answer}") from None
+
+    def _ask(self, order, deadline):
+        start, used = time.monotonic(), busy_seconds() - self._cpu_seconds()
+        self.resume()
+        try:
+            self.process.stdin.write(f"{order}\n".encode())
+            self.process.stdin.flush()
+        except BrokenPipeError:
+            pass  # it has died: reading its answer says why
+        answer = self._answer(deadline)
+        self.pause()
+        self.others_cores = max(0.0, (busy_seconds() - self._cpu_seconds() - used) / (time.monotonic() - start))
+        return answer
 
     def pause(self):
         self._signal(signal.SIGSTOP)
@@ -343,14 +357,19 @@ def measure(setup, name):
         log(f"{name}: losses agree within {difference:.2g}")
         ms, _, _ = sides["ours"].run(2, setup.options.deadline)
         guess = {"ours": min(ms), "peer": probe.ms}
-        minima, peaks, others = {"ours": [], "peer": []}, {}, []
+        minima, added, peaks, others = {"ours": [], "peer": []}, {"ours": [], "peer": []}, {}, []
         for number in range(setup.options.rounds):
             wait_until_quiet(setup.options.patience)
             for side in ("ours", "peer") if number % 2 == 0 else ("peer", "ours"):
                 steps = setup.steps(guess[side])
-                ms, _, peaks[side] = sides[side].run(steps, setup.step_deadline(steps, guess[side]))
+                ms, _, peak = sides[side].run(steps, setup.step_deadline(steps, guess[side]))
                 minima[side].append(min(ms))
                 others.append(sides[side].others_cores)
+                alone = sides[side].run_alone(steps, setup.options.deadline)
+                if alone is None or side not in peaks:  # training alone takes memory of its own
+                    peaks[side] = peak
+                if alone is not None:
+                    added[side].append(min(ms) - alone)
             log(f"{name}: round {number + 1}/{setup.options.rounds}: ours {minima['ours'][-1]:.1f} ms, "
                 f"peer {minima['peer'][-1]:.1f} ms, ratio {minima['peer'][-1] / minima['ours'][-1]:.3f}, "
                 f"others used {max(others[-2:]):.1f} cores")
@@ -358,9 +377,10 @@ def measure(setup, name):
         for worker in sides.values():
             worker.close()
     ours_ms, peer_ms = statistics.median(minima["ours"]), statistics.median(minima["peer"])
-    for side, ms in (("ours", ours_ms), ("peer", peer_ms)):
-        if "alone_ms" in sides[side].hello:
-            result[f"{side}_sync_ms"] = round(ms - sides[side].hello["alone_ms"], 3)
+    for side, differences in added.items():
+        if differences:
+            result[f"{side}_sync_ms"] = round(statistics.median(differences), 3)
+            result[f"{side}_sync_rounds_ms"] = [round(difference, 3) for difference in differences]
     return result | {
         "ours_ms": round(ours_ms, 3), "peer_ms": round(peer_ms, 3), "ratio": round(peer_ms / ours_ms, 4),
         "target": CASES[name]["target"], "ours_peak_mb": peaks["ours"], "peer_peak_mb": peaks["peer"],

@@ -81,7 +81,8 @@ struct Run {
   std::function<std::string()> explanation = nullptr;
   std::function<void(int)> announce = nullptr;  ///< told how many steps follow
   std::function<void()> reset = nullptr;        ///< before each step
-  double alone_ms = 0;                          ///< of a step without the other processes; 0: there are none
+  /// Milliseconds of steps without the other processes, where there are such.
+  std::function<std::vector<double>(int)> alone = nullptr;
 };
 
 json run_steps(Run& run, int steps) {
@@ -137,6 +138,10 @@ void say(const json& message) { std::cout << message.dump() << std::endl; }
 void serve(Run& run) {
   for (std::string line; std::getline(std::cin, line);) {
     if (line == "quit") return;
+    if (run.alone && line.starts_with("alone ")) {
+      say({{"ms", run.alone(whole_number("alone", line.substr(6)))}});
+      continue;
+    }
     TW_REQUIRE(line.starts_with("run "), "expected 'run N' or 'quit', got '", line, "'");
     say(run_steps(run, whole_number("run", line.substr(4))));
   }
@@ -156,7 +161,7 @@ void work(const Arguments& arguments, Run run) {
   const json warmup = run_steps(run, arguments.warmup);
   json hello = {
       {"ready", true}, {"case", arguments.name}, {"threads", arguments.threads}, {"losses", warmup.at("losses")}};
-  if (run.alone_ms > 0) hello["alone_ms"] = run.alone_ms;
+  if (run.alone) hello["alone"] = true;
   say(hello);
   serve(run);
 }
@@ -179,7 +184,7 @@ void work(const Arguments& arguments) {
     DdpRun run(arguments.name, spec);
     Run steps{[&] { loss = run.step(); }, [&] { return loss; }};
     steps.announce = [&](int count) { run.announce(count); };
-    steps.alone_ms = run.alone_milliseconds();
+    steps.alone = [&](int count) { return run.run_alone(count); };
     work(arguments, steps);
     return;
   }

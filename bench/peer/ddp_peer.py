@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Benchmark worker: trains one model with two processes, each with one thread, by PyTorch's DistributedDataParallel over
-gloo. The line protocol is that of worker.py, spoken by the first process, which starts the second. Its ready line also has
-"alone_ms": the fastest step of a process that trains its batch for itself while the other does so too.
+gloo. The line protocol is that of worker.py, spoken by the first process, which starts the second. Asked for steps alone,
+each process trains its batch for itself, both at the same time.
 """
 
 import ctypes
@@ -19,7 +19,36 @@ import worker  # noqa: E402
 from group_cases import GROUP_CASES  # noqa: E402
 from group_peer import PATIENCE, PR_SET_PDEATHSIG  # noqa: E402
 
-ALONE_STEPS = 6
+ALONE_WARMUP = 2
+
+
+class Job:
+    """A model, its batch and what trains it."""
+
+    def __init__(self, options, rank, wrap):
+        import deterministic
+        import make_golden
+        import models
+        import torch
+
+        case = GROUP_CASES[options.case]
+        model = deterministic.initialise(models.MODELS[case["model"]](**case["config"])).train()
+        self.inputs, self.target = make_golden.tensors(case, rank)
+        if options.config == "channels_last":
+            model = model.to(memory_format=torch.channels_last)
+            self.inputs = [x.contiguous(memory_format=torch.channels_last) for x in self.inputs]
+        self.model = wrap(model)
+        self.optimizers = make_golden.optimizers(self.model, case["optimizer"], case["lr"])
+        self.criterion = make_golden.loss_function(case["loss"], torch.float32)
+
+    def step(self):
+        for optimizer in self.optimizers:
+            optimizer.zero_grad(set_to_none=True)
+        loss = self.criterion(self.model(*self.inputs), self.target)
+        loss.backward()
+        for optimizer in self.optimizers:
+            optimizer.step()
+        return loss.item()
 
 
 class Worker:
@@ -34,57 +63,36 @@ class Worker:
         torch.set_flush_denormal(True)
         torch.set_num_threads(1)
         distributed.init_process_group("gloo", init_method=f"file://{store}", rank=rank, world_size=2, timeout=PATIENCE)
-        self.alone_ms = self.measure_alone(options, rank)
-        model = self.make_model(options)
-        self.prepare(options, torch.nn.parallel.DistributedDataParallel(model), rank)
+        self.options, self.rank, self.alone = options, rank, None
+        self.together = Job(options, rank, torch.nn.parallel.DistributedDataParallel)
 
-    def make_model(self, options):
-        import deterministic
-        import models
-
-        case = GROUP_CASES[options.case]
-        model = deterministic.initialise(models.MODELS[case["model"]](**case["config"])).train()
-        if options.config == "channels_last":
-            model = model.to(memory_format=self.torch.channels_last)
-        return model
-
-    def prepare(self, options, model, rank):
-        import make_golden
-
-        case = GROUP_CASES[options.case]
-        inputs, self.target = make_golden.tensors(case, rank)
-        if options.config == "channels_last":
-            inputs = [x.contiguous(memory_format=self.torch.channels_last) for x in inputs]
-        self.model, self.inputs = model, inputs
-        self.optimizers = make_golden.optimizers(model, case["optimizer"], case["lr"])
-        self.criterion = make_golden.loss_function(case["loss"], self.torch.float32)
-
-    def measure_alone(self, options, rank):
-        self.prepare(options, self.make_model(options), rank)
-        self.distributed.barrier()
-        fastest = float("inf")
-        for step in range(ALONE_STEPS):
-            start = time.perf_counter()
-            self.step()
-            if step >= 2:
-                fastest = min(fastest, (time.perf_counter() - start) * 1e3)
-        self.distributed.barrier()
-        return fastest
-
-    def announce(self, steps):
-        """-> the first process's number of steps, in both."""
-        count = self.torch.tensor([steps])
-        self.distributed.broadcast(count, src=0)
-        return int(count)
+    def announce(self, steps, alone=False):
+        """-> what the first process says, in both."""
+        order = self.torch.tensor([steps, alone])
+        self.distributed.broadcast(order, src=0)
+        return int(order[0]), bool(order[1])
 
     def step(self):
-        for optimizer in self.optimizers:
-            optimizer.zero_grad(set_to_none=True)
-        loss = self.criterion(self.model(*self.inputs), self.target)
-        loss.backward()
-        for optimizer in self.optimizers:
-            optimizer.step()
-        return loss.item()
+        return self.together.step()
+
+    def run_alone(self, steps):
+        self.announce(steps, True)
+        return self.steps_alone(steps)
+
+    def steps_alone(self, steps):
+        """-> milliseconds of each"""
+        if self.alone is None:
+            self.alone = Job(self.options, self.rank, lambda model: model)
+            for _ in range(ALONE_WARMUP):
+                self.alone.step()
+        self.distributed.barrier()
+        milliseconds = []
+        for _ in range(steps):
+            start = time.perf_counter()
+            self.alone.step()
+            milliseconds.append((time.perf_counter() - start) * 1e3)
+        self.distributed.barrier()
+        return milliseconds
 
     def loss(self, result):
         """The mean over both processes, which both must ask for."""
@@ -97,7 +105,11 @@ def serve_second(options, store):
     ctypes.CDLL(None).prctl(PR_SET_PDEATHSIG, signal.SIGKILL)
     second = Worker(options, 1, store)
     while True:
-        for _ in range(second.announce(0)):
+        steps, alone = second.announce(0)
+        if alone:
+            second.steps_alone(steps)
+            continue
+        for _ in range(steps):
             second.loss(second.step())
 
 

@@ -3,6 +3,7 @@
 One JSON object a line on stdout (whatever libraries print goes to stderr):
   start       -> {"ready": true, "case": ..., "config": ..., "threads": ..., "version": ..., "losses": [of the warm-up steps]}
   "run N"     -> {"ms": [of each step], "losses": [of each step], "peak_mb": VmHWM in MiB}
+  "alone N"   -> {"ms": [of each step]} of a process that trains for itself, if the first line has "alone": true
   "quit", EOF -> exit 0
   a failure   -> {"error": "..."}, exit 1
 """
@@ -67,16 +68,17 @@ def serve(options, make_runner):
         warmup = run(runner, options.steps_warmup)
         hello = {"ready": True, "case": options.case, "config": options.config, "threads": options.threads,
                  "version": runner.version, "losses": warmup["losses"]}
-        if hasattr(runner, "alone_ms"):
-            hello["alone_ms"] = runner.alone_ms
+        if hasattr(runner, "run_alone"):
+            hello["alone"] = True
         say(hello)
         for line in sys.stdin:
             words = line.split()
             if words == ["quit"]:
                 break
-            if len(words) != 2 or words[0] != "run" or not words[1].isdigit():
-                raise ValueError(f"expected 'run N' or 'quit', got {line!r}")
-            say(run(runner, int(words[1])))
+            if len(words) != 2 or words[0] not in ("run", "alone") or not words[1].isdigit():
+                raise ValueError(f"expected 'run N', 'alone N' or 'quit', got {line!r}")
+            steps = int(words[1])
+            say(run(runner, steps) if words[0] == "run" else {"ms": runner.run_alone(steps)})
     except Exception as error:  # the driver reports it and goes on to the next configuration
         say({"error": f"{type(error).__name__}: {error}"})
         raise

@@ -5,9 +5,11 @@ import time
 
 import numpy as np
 import pytest
-from disturbed import PATIENT_SECONDS, check_lost_executors
+from disturbed import PATIENT_SECONDS, check_lost_executors, largest_difference, weights
 from pyspark.ml import Pipeline
 from pyspark.ml.feature import VectorAssembler
+from pyspark.ml.functions import array_to_vector
+from pyspark.sql.functions import expr
 
 import thalweg
 import thalweg.spark
@@ -94,6 +96,32 @@ def test_in_a_pipeline(spark, numbers):
     assert accuracy(Pipeline(stages=stages).fit(columns), columns) > 0.9
 
 
+WHOLE = "transform(x, e -> round(e * 10))"
+KINDS = {
+    "floats": [f"cast({WHOLE} as array<float>) as x"],
+    "ints": [f"cast({WHOLE} as array<int>) as x"],
+    "longs": [f"cast({WHOLE} as array<bigint>) as x"],
+    "shorts": [f"cast({WHOLE} as array<smallint>) as x"],
+    "decimals": [f"cast({WHOLE} as array<decimal(6, 1)>) as x"],
+    "arrays of arrays": [f"array(slice({WHOLE}, 1, 2), slice({WHOLE}, 3, 2)) as x"],
+    "arrays of long arrays": [f"cast(array(slice({WHOLE}, 1, 3), slice({WHOLE}, 4, 1)) as array<array<bigint>>) as x"],
+    "single numbers": [f"{WHOLE}[{i}] as x{i}" for i in range(4)],
+}
+
+
+def test_columns_of_every_kind_train_alike(frame, tmp_path):
+    def trained(columns, names=("x",)):
+        others = ["uuid() as x_of_no_concern", "array('a') as `dotted.name`", "y"]
+        return weights(estimator(feature_cols=list(names)).fit(frame.selectExpr(*columns, *others)), tmp_path / "model")
+
+    expected = trained([f"{WHOLE} as x"])
+    found = {kind: trained(columns, [column.split()[-1] for column in columns]) for kind, columns in KINDS.items()}
+    vectors = frame.select(array_to_vector(expr(WHOLE)).alias("x"), "y")
+    found["vectors"] = weights(estimator().fit(vectors), tmp_path / "model")
+    for kind, state in found.items():
+        assert largest_difference(state, expected) == 0, kind
+
+
 @pytest.mark.parametrize("partitions", [1, 2, 7, 100])
 def test_any_number_of_partitions(frame, partitions, tmp_path):
     assert accuracy(estimator(epochs=20).fit(frame.repartition(partitions)), frame) > 0.9
@@ -135,8 +163,8 @@ WRONG = {
     "a null": ("row [0-9]+ of worker [01]: column 'x' is null", {}, ["if(y = 0, null, x) as x", "y"]),
     "a null in an array": ("holds an array with a null in it", {}, ["array(1.0, null, 2.0, 3.0) as x", "y"]),
     "a null label": ("column 'y' is null", {}, ["x", "if(y = 0, null, y) as y"]),
-    "a label out of range": ("class|label", {}, ["x", "y + 1 as y"]),
-    "a negative label": ("class|label", {}, ["x", "y - 1 as y"]),
+    "a label out of range": ("label 3 in row [0-9]+ is outside of", {}, ["x", "y + 1 as y"]),
+    "a negative label": ("label -1 in row [0-9]+ is outside of", {}, ["x", "y - 1 as y"]),
     "a fraction for a label": ("column 'y' holds 0.5, where the model takes whole numbers", {}, ["x", "0.5 as y"]),
 }
 

@@ -20,14 +20,17 @@ import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.LinkedHashMap;
+import java.util.LinkedHashSet;
 import java.util.List;
 import java.util.Locale;
 import java.util.Map;
 import java.util.OptionalLong;
+import java.util.Set;
 import org.apache.spark.SecurityManager;
 import org.apache.spark.SparkEnv;
 import org.apache.spark.api.java.JavaFutureAction;
 import org.apache.spark.api.java.JavaSparkContext;
+import org.apache.spark.sql.Column;
 import org.apache.spark.sql.Dataset;
 import org.apache.spark.sql.Row;
 
@@ -45,10 +48,20 @@ final class Fit {
 
   Fit(ThalwegEstimator estimator, Dataset<?> dataset) {
     this.estimator = estimator;
-    this.rows = dataset.toDF();
+    this.rows = used(dataset.toDF());
     this.context = JavaSparkContext.fromSparkContext(dataset.sparkSession().sparkContext());
     this.workers = Workers.choose(context, estimator);
     this.texts = new TrainingTexts(rows, estimator.required(estimator.labelCols()), classNames());
+  }
+
+  /** With the columns that the model sees, and what names the images in messages: Spark need not read the others. */
+  private Dataset<Row> used(Dataset<Row> all) {
+    SourceColumns source = new SourceColumns(all.schema(), column -> null);
+    Set<String> wanted = new LinkedHashSet<>(List.of(estimator.required(estimator.inputCols())));
+    wanted.addAll(List.of(estimator.required(estimator.labelCols())));
+    wanted.forEach(source::type);
+    source.imageNames().ifPresent(wanted::add);
+    return all.select(wanted.stream().map(column -> QueryPlans.column(all, column)).toArray(Column[]::new));
   }
 
   /** The trained model, in this host's cache. */

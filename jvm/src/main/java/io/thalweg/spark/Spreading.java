@@ -1,7 +1,6 @@
 // Copyright The Thalweg Authors. SPDX-License-Identifier: Apache-2.0
 package io.thalweg.spark;
 
-import io.thalweg.ThalwegException;
 import org.apache.spark.sql.Dataset;
 import org.apache.spark.sql.Row;
 import org.apache.spark.sql.execution.QueryExecution;
@@ -21,7 +20,7 @@ final class Spreading {
     if (rows.isStreaming() || cores == 1) {
       return rows;
     }
-    QueryExecution execution = executionOf(rows);
+    QueryExecution execution = QueryPlans.executionOf(rows);
     SparkPlan plan = execution.executedPlan();
     // Such a plan settles its partitions while it runs, by what it has seen; asking it would run it.
     if (plan instanceof AdaptiveSparkPlanExec || plan.execute().getNumPartitions() >= cores) {
@@ -29,14 +28,5 @@ final class Spreading {
     }
     boolean worthwhile = execution.optimizedPlan().stats().sizeInBytes().$greater$eq(LEAST_BYTES);
     return worthwhile ? rows.repartition(cores) : rows;
-  }
-
-  /** The method is in Dataset itself in Spark 3, in a class derived from it in Spark 4. */
-  private static QueryExecution executionOf(Dataset<Row> rows) {
-    try {
-      return (QueryExecution) rows.getClass().getMethod("queryExecution").invoke(rows);
-    } catch (ReflectiveOperationException failure) {
-      throw new ThalwegException("this DataFrame has no plan: is it one of Spark Connect?", failure);
-    }
   }
 }

@@ -16,12 +16,13 @@ import org.apache.spark.SparkEnv;
 import org.apache.spark.TaskContext;
 import org.apache.spark.api.java.function.Function2;
 import org.apache.spark.sql.Row;
+import org.apache.spark.sql.catalyst.InternalRow;
 import org.apache.spark.util.Utils;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /** One worker: takes the rows of its partition into native memory, and trains on them with the others. */
-final class TrainingTask implements Function2<Integer, Iterator<Row>, Iterator<TrainingOutcome>> {
+final class TrainingTask implements Function2<Integer, Iterator<InternalRow>, Iterator<TrainingOutcome>> {
   private static final long serialVersionUID = 1L;
   private static final Logger LOG = LoggerFactory.getLogger(TrainingTask.class);
 
@@ -35,13 +36,13 @@ final class TrainingTask implements Function2<Integer, Iterator<Row>, Iterator<T
   }
 
   @Override
-  public Iterator<TrainingOutcome> call(Integer seat, Iterator<Row> rows) throws IOException {
+  public Iterator<TrainingOutcome> call(Integer seat, Iterator<InternalRow> rows) throws IOException {
     TaskContext context = TaskContext.get();
     SparkEnv env = SparkEnv.get();
     String name = "worker " + seat + " (executor " + env.executorId() + ", " + env.blockManager().blockManagerId().host() + ")";
     Path scratch = Files.createTempDirectory(Path.of(Utils.getLocalDir(env.conf())), "thalweg-");
     try (Rows kept = new Rows(plan.columns().json(), plan.memoryBytes(), scratch)) {
-      Taken taken = take(rows, kept, seat);
+      Taken taken = take(plan.columns().convert(rows), kept, seat);
       LOG.info("Thalweg: {} has {} rows in native memory, left out {}", name, taken.rows(), taken.skipped());
       try (CachedFile model = plan.model().use();
           Training training =

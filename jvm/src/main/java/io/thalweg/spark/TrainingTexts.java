@@ -57,7 +57,7 @@ final class TrainingTexts implements SourceColumns.Texts {
   }
 
   private List<String> distinct(String column) {
-    Column texts = rows.col("`" + column.replace("`", "``") + "`");
+    Column texts = QueryPlans.column(rows, column);
     Dataset<Row> some = rows.select(texts).where(texts.isNotNull()).distinct().limit(MOST + 1);
     List<String> found = some.orderBy(some.columns()[0]).as(Encoders.STRING()).collectAsList();
     if (found.size() > MOST) {

@@ -7,6 +7,7 @@ import org.apache.spark.api.java.JavaRDD;
 import org.apache.spark.api.java.JavaSparkContext;
 import org.apache.spark.sql.Dataset;
 import org.apache.spark.sql.Row;
+import org.apache.spark.sql.catalyst.InternalRow;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 import scala.Option;
@@ -49,11 +50,11 @@ record Workers(int count, int perExecutor, int threads, String driverHost, JavaS
   }
 
   /** The rows in as many partitions as there are workers, without moving any; some may have none. */
-  JavaRDD<Row> spread(Dataset<Row> rows) {
-    JavaRDD<Row> partitions = rows.toJavaRDD();
+  JavaRDD<InternalRow> spread(Dataset<Row> rows) {
+    JavaRDD<InternalRow> partitions = QueryPlans.executionOf(rows).toRdd().toJavaRDD();
     int missing = count - partitions.getNumPartitions();
     if (missing > 0) {
-      return partitions.union(context.parallelize(List.<Row>of(), missing));
+      return partitions.union(context.parallelize(List.<InternalRow>of(), missing));
     }
     return partitions.rdd().coalesce(count, false, Option.apply(new AdjacentPartitions()), null).toJavaRDD();
   }

@@ -3,8 +3,10 @@ package io.thalweg.spark.columns;
 
 import io.thalweg.ThalwegException;
 import java.io.Serializable;
+import java.lang.reflect.Array;
 import java.math.BigDecimal;
 import java.nio.ByteBuffer;
+import java.util.Arrays;
 import org.apache.spark.ml.linalg.DenseVector;
 import org.apache.spark.ml.linalg.SQLDataTypes;
 import org.apache.spark.ml.linalg.SparseVector;
@@ -79,8 +81,11 @@ public final class ColumnReader implements Serializable {
     if (value instanceof org.apache.spark.ml.linalg.Vector) {
       return ((org.apache.spark.ml.linalg.Vector) value).size();
     }
-    if (value instanceof float[] floats) {
-      return floats.length;
+    if (value instanceof Object[] arrays) {
+      return Arrays.stream(arrays).mapToInt(this::count).sum();
+    }
+    if (value.getClass().isArray()) {
+      return Array.getLength(value);
     }
     scala.collection.Seq<?> sequence = (scala.collection.Seq<?>) value;
     int length = sequence.length();
@@ -116,15 +121,36 @@ public final class ColumnReader implements Serializable {
       for (double element : ((DenseVector) value).values()) {
         writer.put(buffer, element);
       }
-    } else if (value instanceof float[] floats) {  // of a row that another stage has just made
-      for (float element : floats) {
-        writer.put(buffer, element);
-      }
+    } else if (value.getClass().isArray()) {
+      writeArray(value, writer, buffer);
     } else if (value instanceof SparseVector) {
       write((SparseVector) value, writer, buffer);
     } else {
       for (Iterator<?> elements = ((scala.collection.Seq<?>) value).iterator(); elements.hasNext(); ) {
         write(present(elements.next()), writer, buffer);
+      }
+    }
+  }
+
+  /** Such arrays are in rows that InternalRows or another stage has made. */
+  private void writeArray(Object array, ElementWriter writer, ByteBuffer buffer) {
+    if (array instanceof float[] floats) {
+      writer.put(buffer, floats);
+    } else if (array instanceof double[] doubles) {
+      for (double element : doubles) {
+        writer.put(buffer, element);
+      }
+    } else if (array instanceof int[] ints) {
+      for (int element : ints) {
+        writer.put(buffer, (long) element);
+      }
+    } else if (array instanceof long[] longs) {
+      for (long element : longs) {
+        writer.put(buffer, element);
+      }
+    } else {
+      for (Object element : (Object[]) array) {
+        write(present(element), writer, buffer);
       }
     }
   }

@@ -14,6 +14,12 @@ public abstract class ElementWriter {
 
   public abstract void put(ByteBuffer buffer, long value);
 
+  public void put(ByteBuffer buffer, float[] values) {
+    for (float value : values) {
+      put(buffer, (double) value);
+    }
+  }
+
   public static ElementWriter of(DType dtype) {
     switch (dtype) {
       case F32:
@@ -52,6 +58,12 @@ public abstract class ElementWriter {
     @Override
     public void put(ByteBuffer buffer, long value) {
       buffer.putFloat(value);
+    }
+
+    @Override
+    public void put(ByteBuffer buffer, float[] values) {
+      buffer.asFloatBuffer().put(values);
+      buffer.position(buffer.position() + values.length * Float.BYTES);
     }
   }
 

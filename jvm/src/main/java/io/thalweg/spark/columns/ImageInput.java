@@ -13,7 +13,6 @@ import org.apache.spark.sql.types.DataType;
 /** An input that is made of images: the bytes of files, as the source binaryFile gives them, or Spark's image schema. */
 public final class ImageInput extends ModelInput {
   private static final long serialVersionUID = 1L;
-  private static final String PATH = "path";
 
   /** One image: its bytes are a file if there are no extents. */
   record Image(String name, byte[] bytes, int height, int width, int channels) {
@@ -35,7 +34,7 @@ public final class ImageInput extends ModelInput {
     this.column = column;
     this.index = source.schema().fieldIndex(column);
     this.decoded = !(source.type(column) instanceof BinaryType);
-    this.pathIndex = source.has(PATH) && source.isText(PATH) ? source.schema().fieldIndex(PATH) : -1;
+    this.pathIndex = source.imageNames().map(source.schema()::fieldIndex).orElse(-1);
     if (preprocessing == null) {
       throw new ThalwegException(
           "column '" + column + "' holds images, but the model does not say how they become its input: set the parameter"

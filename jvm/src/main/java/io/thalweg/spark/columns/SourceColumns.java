@@ -3,6 +3,7 @@ package io.thalweg.spark.columns;
 
 import io.thalweg.ThalwegException;
 import java.util.Arrays;
+import java.util.Optional;
 import org.apache.spark.sql.types.DataType;
 import org.apache.spark.sql.types.StringType;
 import org.apache.spark.sql.types.StructType;
@@ -15,6 +16,8 @@ public final class SourceColumns {
     /** Null if it does not know those of this column. */
     TextIndex of(String column);
   }
+
+  private static final String PATH = "path";
 
   private final StructType schema;
   private final Texts texts;
@@ -43,6 +46,11 @@ public final class SourceColumns {
 
   public boolean isText(String column) {
     return type(column) instanceof StringType;
+  }
+
+  /** The column that messages call images by: the path, as the source binaryFile gives it. */
+  public Optional<String> imageNames() {
+    return has(PATH) && isText(PATH) ? Optional.of(PATH) : Optional.empty();
   }
 
   /** Whether every row has one number in it: a number, or a text that a number stands for. */

@@ -6,8 +6,11 @@ import io.thalweg.ThalwegException;
 import java.io.Serializable;
 import java.util.ArrayList;
 import java.util.Arrays;
+import java.util.Iterator;
 import java.util.List;
 import java.util.stream.Collectors;
+import org.apache.spark.sql.Row;
+import org.apache.spark.sql.catalyst.InternalRow;
 
 /** What a worker keeps of every row of a DataFrame; made and checked by the driver, used by the tasks. */
 public final class TrainingColumns implements Serializable {
@@ -29,6 +32,7 @@ public final class TrainingColumns implements Serializable {
   }
 
   private final ArrayList<TrainingField.Spec> fields = new ArrayList<>();
+  private final InternalRows rows;
 
   /**
    * @param augmentation of images while training, as JSON; null: as for prediction
@@ -36,6 +40,7 @@ public final class TrainingColumns implements Serializable {
    */
   public TrainingColumns(
       List<ModelInput> inputs, String augmentation, List<Target> targets, SourceColumns source, String[] labelColumns) {
+    rows = new InternalRows(source.schema());
     for (ModelInput input : inputs) {
       fields.add(specOf(input, augmentation));
     }
@@ -57,6 +62,11 @@ public final class TrainingColumns implements Serializable {
   /** As tw_rows_create takes it. */
   public String json() {
     return fields.stream().map(TrainingField.Spec::json).collect(Collectors.joining(", ", "[", "]"));
+  }
+
+  /** Makes of Spark's internal rows those that a chunk takes. */
+  public Iterator<Row> convert(Iterator<InternalRow> internal) {
+    return rows.convert(internal);
   }
 
   public RowChunk newChunk() {

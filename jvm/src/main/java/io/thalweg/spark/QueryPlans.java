@@ -1,0 +1,27 @@
+// Copyright The Thalweg Authors. SPDX-License-Identifier: Apache-2.0
+package io.thalweg.spark;
+
+import io.thalweg.ThalwegException;
+import org.apache.spark.sql.Column;
+import org.apache.spark.sql.Dataset;
+import org.apache.spark.sql.Row;
+import org.apache.spark.sql.execution.QueryExecution;
+
+/** How Spark computes a DataFrame. */
+final class QueryPlans {
+  private QueryPlans() {}
+
+  /** By its name as it stands, dots and all. */
+  static Column column(Dataset<Row> rows, String name) {
+    return rows.col("`" + name.replace("`", "``") + "`");
+  }
+
+  /** The method is in Dataset itself in Spark 3, in a class derived from it in Spark 4. */
+  static QueryExecution executionOf(Dataset<Row> rows) {
+    try {
+      return (QueryExecution) rows.getClass().getMethod("queryExecution").invoke(rows);
+    } catch (ReflectiveOperationException failure) {
+      throw new ThalwegException("this DataFrame has no plan: is it one of Spark Connect?", failure);
+    }
+  }
+}
