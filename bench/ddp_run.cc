@@ -55,8 +55,8 @@ DdpRun::DdpRun(const SecondProcess::Task& task, const nlohmann::json& spec)
 }
 
 void DdpRun::begin() {
-  together_ = std::make_unique<SteppedTrainer>(spec_, batches(spec_, 0, 2),
-                                               sync::make_scheme({.name = "allreduce"}, group_));
+  together_ =
+      std::make_unique<SteppedTrainer>(spec_, batches(spec_, 0, 2), sync::make_scheme({.name = "allreduce"}, group_));
 }
 
 DdpRun::~DdpRun() = default;
@@ -84,8 +84,7 @@ std::vector<double> DdpRun::steps_alone(int steps) {
   for (int i = 0; i < steps; ++i) {
     const auto begin = std::chrono::steady_clock::now();
     alone_->step();
-    milliseconds.push_back(
-        std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - begin).count());
+    milliseconds.push_back(std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - begin).count());
   }
   group_->communicator().barrier().or_throw();
   return milliseconds;

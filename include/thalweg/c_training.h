@@ -46,7 +46,8 @@ tw_status tw_rendezvous_start(const tw_rendezvous_options* options, tw_rendezvou
 /* With the port that was chosen. */
 const char* tw_rendezvous_address(const tw_rendezvous* rendezvous);
 /* JSON: "epoch", "size", "waiting", "finished", "error" (why the job cannot be done, or ""), "progress" (one line for
- * people, or ""), "members" (each with "name" and what it says of itself) and "log" (lines since the last call). */
+ * people, or ""), "members" (each with "name" and what it says of itself), "forsaken_seats" (nobody has them, and one
+ * of a later attempt was refused before: start somebody for them) and "log" (lines since the last call). */
 tw_status tw_rendezvous_state(tw_rendezvous* rendezvous, tw_result** result);
 /* Workers that are still there lose it and fail. Null is allowed. */
 void tw_rendezvous_free(tw_rendezvous* rendezvous);

@@ -155,6 +155,9 @@ class Rendezvous {
     std::string error;
     /// Of the epoch, by rank.
     std::vector<Member> members;
+    /// Seats that nobody has, and for which one of a later attempt was told that they were taken: whoever starts the
+    /// attempts may think them served, and must be asked for another.
+    std::vector<int> forsaken_seats;
   };
   State state() const;
 

@@ -85,10 +85,15 @@ tw_status tw_rendezvous_state(tw_rendezvous* rendezvous, tw_result** result) {
       entry["name"] = member.name;
       members.push_back(std::move(entry));
     }
-    const nlohmann::json text = {{"epoch", state.epoch},     {"size", state.size},
-                                 {"waiting", state.waiting}, {"finished", state.finished},
-                                 {"error", state.error},     {"progress", thalweg::sync::group_progress(state.members)},
-                                 {"members", members},       {"log", rendezvous->log.take()}};
+    const nlohmann::json text = {{"epoch", state.epoch},
+                                 {"size", state.size},
+                                 {"waiting", state.waiting},
+                                 {"finished", state.finished},
+                                 {"error", state.error},
+                                 {"progress", thalweg::sync::group_progress(state.members)},
+                                 {"members", members},
+                                 {"log", rendezvous->log.take()},
+                                 {"forsaken_seats", state.forsaken_seats}};
     *result = new tw_result{{}, text.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace)};
   });
 }

@@ -100,6 +100,7 @@ void Membership::join(const MemberInfo& info, const std::optional<View>& known, 
   }
   TW_REQUIRE(info.seat < options_.max_size, "there is no seat ", info.seat, " in a group of ", options_.max_size);
   if (const Member* other = holder(info.seat); other != nullptr && other->info.attempt < info.attempt) {
+    refused_.insert(info.seat);
     tell(info.id, {{"type", "taken"}, {"why", other->info.name + " has seat " + std::to_string(info.seat)}});
     return;
   }
@@ -128,6 +129,14 @@ const Membership::Member* Membership::holder(int seat) const {
     if (members_.at(id).info.seat == seat) return &members_.at(id);
   }
   return nullptr;
+}
+
+std::vector<int> Membership::forsaken_seats() const {
+  std::vector<int> seats;
+  if (finished_ || !error_.empty()) return seats;
+  std::copy_if(refused_.begin(), refused_.end(), std::back_inserter(seats),
+               [&](int seat) { return holder(seat) == nullptr; });
+  return seats;
 }
 
 int Membership::ready_members() const {

@@ -81,6 +81,8 @@ class Membership {
   const std::string& error() const { return error_; }
   bool finished() const { return finished_; }
   size_t waiting() const;
+  /// As Rendezvous::State has them.
+  std::vector<int> forsaken_seats() const;
 
  private:
   struct Member {
@@ -122,6 +124,8 @@ class Membership {
   Time regrouping_since_;
   Time last_join_;
   std::optional<Time> adopted_;
+  /// Seats for which one of a later attempt was turned away.
+  std::set<int> refused_;
   bool finished_ = false;
   std::string error_;
   std::vector<Notice> notices_;

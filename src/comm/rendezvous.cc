@@ -235,7 +235,8 @@ void Rendezvous::Impl::publish() {
             static_cast<int>(membership_.waiting()),
             membership_.finished(),
             membership_.error(),
-            std::move(members)};
+            std::move(members),
+            membership_.forsaken_seats()};
 }
 
 Rendezvous::Rendezvous(RendezvousOptions options) : impl_(std::make_unique<Impl>(std::move(options))) {}

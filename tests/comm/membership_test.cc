@@ -18,6 +18,7 @@ using std::chrono::milliseconds;
 using std::chrono::seconds;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
+using ::testing::IsEmpty;
 
 MemberInfo member(const std::string& id) { return {id, "name of " + id, "host", "127.0.0.1:1", "local"}; }
 
@@ -231,6 +232,21 @@ TEST_F(SeatTest, ALaterAttemptIsToldThatTheSeatIsTaken) {
   for (const char* id : {"a", "c"}) group_.ready(id, 1, "", now_);
   pass(milliseconds(1));
   EXPECT_THAT(ids(), ElementsAre("a", "later still", "c"));
+}
+
+TEST_F(SeatTest, ASeatIsForsakenWhoseHolderIsLostAfterALaterAttemptWasRefused) {
+  form_with_seats();
+  group_.lose("b", "killed", now_);
+  EXPECT_THAT(group_.forsaken_seats(), IsEmpty());
+  join_seat("later", 0, 1);
+  EXPECT_THAT(group_.forsaken_seats(), IsEmpty());
+  group_.lose("a", "killed", now_);
+  EXPECT_THAT(group_.forsaken_seats(), ElementsAre(0));
+  join_seat("rescuer", 0);
+  EXPECT_THAT(group_.forsaken_seats(), IsEmpty());
+  group_.lose("rescuer", "killed", now_);
+  group_.finish("c");
+  EXPECT_THAT(group_.forsaken_seats(), IsEmpty());
 }
 
 TEST_F(SeatTest, ThereAreOnlySoMany) {

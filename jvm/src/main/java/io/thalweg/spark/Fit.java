@@ -28,7 +28,6 @@ import java.util.OptionalLong;
 import java.util.Set;
 import org.apache.spark.SecurityManager;
 import org.apache.spark.SparkEnv;
-import org.apache.spark.api.java.JavaFutureAction;
 import org.apache.spark.api.java.JavaSparkContext;
 import org.apache.spark.sql.Column;
 import org.apache.spark.sql.Dataset;
@@ -147,9 +146,9 @@ final class Fit {
               rowBytes,
               estimator.value(estimator.badRows()).orElse("").equals("skip"),
               metadata());
-      JavaFutureAction<List<TrainingOutcome>> job =
-          workers.spread(rows).mapPartitionsWithIndex(new TrainingTask(plan), false).collectAsync();
-      return TrainedModel.of(new FitWatch(rendezvous, job).await());
+      try (TrainingJobs jobs = new TrainingJobs(workers.spread(rows), plan)) {
+        return TrainedModel.of(new FitWatch(rendezvous, jobs).await());
+      }
     } finally {
       model.destroy();
     }

@@ -11,31 +11,30 @@ import java.util.concurrent.CancellationException;
 import java.util.concurrent.ExecutionException;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.TimeoutException;
-import org.apache.spark.api.java.JavaFutureAction;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
-/** Waits for a training to end, shows how it goes, and ends it if it cannot be done. */
+/** Waits for a training to end, shows how it goes, and gives up if it cannot be done. */
 final class FitWatch {
   private static final Logger LOG = LoggerFactory.getLogger(FitWatch.class);
   private static final ObjectMapper MAPPER = new ObjectMapper();
   private static final long INTERVAL_MILLISECONDS = 200;
 
   private final Rendezvous rendezvous;
-  private final JavaFutureAction<List<TrainingOutcome>> job;
+  private final TrainingJobs jobs;
   private final FitMetrics metrics = new FitMetrics();
   private final ProgressLine line = new ProgressLine();
 
-  FitWatch(Rendezvous rendezvous, JavaFutureAction<List<TrainingOutcome>> job) {
+  FitWatch(Rendezvous rendezvous, TrainingJobs jobs) {
     this.rendezvous = rendezvous;
-    this.job = job;
+    this.jobs = jobs;
   }
 
   List<TrainingOutcome> await() throws IOException {
     try {
       for (; ; ) {
         try {
-          return job.get(INTERVAL_MILLISECONDS, TimeUnit.MILLISECONDS);
+          return jobs.outcomes(INTERVAL_MILLISECONDS, TimeUnit.MILLISECONDS);
         } catch (TimeoutException stillRunning) {
           look();
         }
@@ -44,7 +43,6 @@ final class FitWatch {
       String reason = MAPPER.readTree(rendezvous.state()).get("error").asText();
       throw new ThalwegException(reason.isEmpty() ? "training failed: " + rootCause(failure) : reason, failure.getCause());
     } catch (CancellationException | InterruptedException end) {
-      job.cancel(true);
       throw new ThalwegException("training was cancelled", end);
     } finally {
       line.end();
@@ -57,9 +55,9 @@ final class FitWatch {
     state.get("log").forEach(text -> LOG.info("Thalweg: {}", text.asText()));
     metrics.update(state);
     line.show(state.get("progress").asText());
+    state.get("forsaken_seats").forEach(seat -> jobs.restart(seat.asInt()));
     String error = state.get("error").asText();
     if (!error.isEmpty()) {
-      job.cancel(true);
       throw new ThalwegException(error);
     }
   }

@@ -29,14 +29,25 @@ final class TrainingTask implements Function2<Integer, Iterator<InternalRow>, It
   /** The rows of the partitions of this worker, of which others get some before training begins. */
   private record Taken(long rows, long skipped) {}
 
-  private final TrainingPlan plan;
+  private static final int BY_PARTITION = -1;
 
+  private final TrainingPlan plan;
+  private final int onlySeat;
+
+  /** For all workers: each partition is a seat. */
   TrainingTask(TrainingPlan plan) {
+    this(plan, BY_PARTITION);
+  }
+
+  /** For the worker of this seat alone, whatever its partition is called. */
+  TrainingTask(TrainingPlan plan, int onlySeat) {
     this.plan = plan;
+    this.onlySeat = onlySeat;
   }
 
   @Override
-  public Iterator<TrainingOutcome> call(Integer seat, Iterator<InternalRow> rows) throws IOException {
+  public Iterator<TrainingOutcome> call(Integer partition, Iterator<InternalRow> rows) throws IOException {
+    int seat = onlySeat == BY_PARTITION ? partition : onlySeat;
     TaskContext context = TaskContext.get();
     SparkEnv env = SparkEnv.get();
     String name = "worker " + seat + " (executor " + env.executorId() + ", " + env.blockManager().blockManagerId().host() + ")";
