@@ -18,14 +18,14 @@ tw_status tw_training_settings(const char* const* assignments, size_t count, tw_
 
 /* ---- The model ---- */
 
-/* Writes the model that is to be trained to `path`, for tw_training_create here or elsewhere. `source` is the path of
- * an ONNX file, of which the initialisers are trained, of a file that the Python package has written for this, or
- * "zoo:" and the name of a known model. `settings` is that of tw_training_options, with options of a known model in a
- * section "model"; may be null. What is wrong in it is an error here already. The text of the result describes the
- * model as JSON: "inputs" and "outputs", each with "name", "dtype" and "shape", and "targets": the types, "dtype" and
- * "shape" of one row, that the loss accepts, of those that labels come in; "batch_size" of the settings; and "memory",
- * roughly what training takes besides the rows, in bytes: "weights" for parameters, gradients and the optimiser, and
- * "sample" for each sample of a batch. */
+/* Describes the model that is to be trained, and writes it to `path`, unless that is null, for tw_training_create here
+ * or elsewhere. `source` is the path of an ONNX file, of which the initialisers are trained, of a file that the Python
+ * package has written for this, or "zoo:" and the name of a known model. `settings` is that of tw_training_options,
+ * with options of a known model in a section "model"; may be null. What is wrong in it is an error here already. The
+ * text of the result describes the model as JSON: "inputs" and "outputs", each with "name", "dtype" and "shape", and
+ * "targets": the types, "dtype" and "shape" of one row, that the loss accepts, of those that labels come in;
+ * "batch_size" of the settings; "bytes" of all weights; and "memory", roughly what training takes besides the rows, in
+ * bytes: "weights" for parameters, gradients and the optimiser, and "sample" for each sample of a batch. */
 tw_status tw_training_model(const char* source, const char* settings, const char* path, tw_result** result);
 
 /* ---- The place to meet ---- */
@@ -77,9 +77,9 @@ void tw_rows_free(tw_rows* rows);
 typedef struct tw_training tw_training;
 
 typedef struct tw_training_options {
-  const char* model;    /* a file that tw_training_model wrote */
-  const char* settings; /* TOML with the sections train, optimizer, scheme, group and output, and model, which has been
-                           used by tw_training_model; may be null */
+  const char* model;      /* a file that tw_training_model wrote, or what it takes as source */
+  const char* settings;   /* TOML with the sections train, optimizer, scheme, group and output, and model, for
+                             those of the zoo; may be null */
   const char* rendezvous; /* where the group meets; null: this worker trains alone */
   const char* secret;
   const char* name; /* for messages; null: host and process */

@@ -8,10 +8,10 @@
 #include <optional>
 
 #include "capi/guard.h"
+#include "capi/model_source.h"
 #include "capi/result.h"
 #include "capi/rows.h"
 #include "thalweg/c_training.h"
-#include "thalweg/graph_file.h"
 
 using json = nlohmann::ordered_json;
 using thalweg::capi::guarded;
@@ -20,13 +20,19 @@ namespace job = thalweg::job;
 
 namespace {
 
-job::Training training_from(const char* settings) {
-  job::Settings file = job::Settings::from_text(settings != nullptr ? settings : "", "settings");
-  job::Training training = job::read_training(file);
+/// What a worker trains, and how.
+struct Task {
+  std::unique_ptr<thalweg::Graph> graph;
+  job::Training training;
+};
+
+Task task_from(const tw_training_options& options) {
+  job::Settings file = job::Settings::from_text(options.settings != nullptr ? options.settings : "", "settings");
+  Task task{thalweg::capi::model_from(options.model, file), job::read_training(file)};
   file.other_attributes("model");
   file.finish();
-  training.options.progress = thalweg::ShowProgress::kNone;
-  return training;
+  task.training.options.progress = thalweg::ShowProgress::kNone;
+  return task;
 }
 
 std::optional<comm::GroupOptions> group_from(const tw_training_options& given, bool tls) {
@@ -46,10 +52,11 @@ std::optional<comm::GroupOptions> group_from(const tw_training_options& given, b
 }  // namespace
 
 struct tw_training {
-  explicit tw_training(const tw_training_options& options)
-      : training(training_from(options.settings)),
+  explicit tw_training(const tw_training_options& options) : tw_training(task_from(options), options) {}
+  tw_training(Task task, const tw_training_options& options)
+      : training(std::move(task.training)),
         membership(group_from(options, training.tls)),
-        model(thalweg::load_graph(options.model)) {}
+        model(std::move(task.graph)) {}
 
   void run(tw_rows& rows);
   void fit(tw_rows& rows);

@@ -36,6 +36,13 @@ int64_t sample_bytes(const Graph& graph) {
 
 }  // namespace
 
+int64_t weight_bytes(const Graph& graph) {
+  int64_t bytes = 0;
+  for (const Value* parameter : graph.parameters()) bytes += bytes_of(parameter->type());
+  for (const Value* state : graph.states()) bytes += bytes_of(state->type());
+  return bytes;
+}
+
 MemoryEstimate estimate_memory(const Graph& graph, const Training& training) {
   MemoryEstimate estimate;
   const int64_t copies = 3 + slots_of(training);  // itself, its gradient, and that in the buffers of the exchange

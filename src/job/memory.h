@@ -17,6 +17,9 @@ struct MemoryEstimate {
   int64_t sample = 0;
 };
 
+/// Of parameters and states, as a file of the model holds them.
+int64_t weight_bytes(const Graph& graph);
+
 MemoryEstimate estimate_memory(const Graph& graph, const Training& training);
 
 }  // namespace thalweg::job

@@ -52,7 +52,7 @@ JNIEXPORT jstring JNICALL Java_io_thalweg_jni_NativeTraining_model(JNIEnv* env, 
   return guarded<jstring>(env, nullptr, [&]() -> jstring {
     tw_result* result = nullptr;
     const tw_status status = tw_training_model(text_from(env, source).c_str(), OptionalText(env, settings).get(),
-                                               text_from(env, path).c_str(), &result);
+                                               OptionalText(env, path).get(), &result);
     return succeeded(env, status) ? text_and_free(env, result) : nullptr;
   });
 }

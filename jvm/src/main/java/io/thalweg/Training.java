@@ -9,14 +9,14 @@ public final class Training implements AutoCloseable {
   private long handle;
 
   /**
-   * @param model a file that {@link #describeModel} wrote
+   * @param model a file that {@link #describeModel} wrote, or what it takes as source
    * @param settings TOML, as tw_training_options describes it
    * @param seat which of the workers this is
    * @param attempt of several at the same work
    */
   public Training(
-      Path model, String settings, String rendezvous, String secret, String name, int seat, int attempt) {
-    handle = NativeTraining.create(model.toString(), settings, rendezvous, secret, name, seat, attempt);
+      String model, String settings, String rendezvous, String secret, String name, int seat, int attempt) {
+    handle = NativeTraining.create(model, settings, rendezvous, secret, name, seat, attempt);
   }
 
   /** The settings of a job of assignments section.key=value, in which text needs no quotes. */
@@ -24,7 +24,12 @@ public final class Training implements AutoCloseable {
     return NativeTraining.settings(assignments);
   }
 
-  /** Writes the model that {@code source} names to {@code file}, for workers, and describes it as JSON. */
+  /** Describes the model that {@code source} names as JSON. */
+  public static String describeModel(String source, String settings) {
+    return NativeTraining.model(source, settings, null);
+  }
+
+  /** The same, and writes it to {@code file}, for workers. */
   public static String describeModel(String source, String settings, Path file) {
     return NativeTraining.model(source, settings, file.toString());
   }

@@ -39,6 +39,11 @@ final class Fit {
   private static final String ZOO = "zoo:";
   private static final String PACKED = "model.safetensors";
 
+  /** Makes the model that workers begin with, once nothing else is wrong. */
+  private interface ModelMaker {
+    StartModel make() throws IOException;
+  }
+
   private final ThalwegEstimator estimator;
   private final Dataset<Row> rows;
   private final JavaSparkContext context;
@@ -66,12 +71,16 @@ final class Fit {
   /** The trained model, in this host's cache. */
   TrainedModel run() {
     TrainingSettings settings = new TrainingSettings(estimator, workers.threads(), sparkEncrypts());
+    String source = estimator.required(estimator.model());
     try {
+      if (source.startsWith(ZOO)) {
+        JsonNode description = MAPPER.readTree(Training.describeModel(source, settings.toml()));
+        return train(settings, description, () -> StartModel.ofZoo(source));
+      }
       Path packed = HostCache.standard().newFile(".safetensors");
       try {
-        JsonNode description = describe(settings, packed);
-        ModelLimit.checkResult(Files.size(packed), context.getConf());
-        return train(settings, packed, columns(description), rowBytes(description));
+        JsonNode description = describe(source, settings, packed);
+        return train(settings, description, () -> broadcast(packed));
       } finally {
         Files.deleteIfExists(packed);
       }
@@ -86,17 +95,18 @@ final class Fit {
     return security.isEncryptionEnabled() || security.isSslRpcEnabled();
   }
 
-  private JsonNode describe(TrainingSettings settings, Path packed) throws IOException {
-    String source = estimator.required(estimator.model());
-    if (source.startsWith(ZOO)) {
-      return MAPPER.readTree(Training.describeModel(source, settings.toml(), packed));
-    }
+  /** Of a file on any file system that Spark knows, which is written to {@code packed} for the workers. */
+  private JsonNode describe(String source, TrainingSettings settings, Path packed) throws IOException {
     ModelFile file = ModelFile.read(source, context.hadoopConfiguration());
     try {
       return MAPPER.readTree(Training.describeModel(file.path().toString(), settings.toml(), packed));
     } finally {
       Reference.reachabilityFence(file);
     }
+  }
+
+  private StartModel broadcast(Path packed) throws IOException {
+    return StartModel.ofFile(new BroadcastFile(packed, PACKED, HostCache.sha256(packed), context));
   }
 
   private TrainingColumns columns(JsonNode description) {
@@ -131,10 +141,12 @@ final class Fit {
     return available.rowBytes(workers.perExecutor(), modelBytes, asked).orElse(0);
   }
 
-  private TrainedModel train(TrainingSettings settings, Path packed, TrainingColumns columns, long rowBytes)
-      throws IOException {
+  private TrainedModel train(TrainingSettings settings, JsonNode description, ModelMaker maker) throws IOException {
+    ModelLimit.checkResult(description.get("bytes").asLong(), context.getConf());
+    TrainingColumns columns = columns(description);
+    long rowBytes = rowBytes(description);
     double formSeconds = estimator.value(estimator.formSeconds()).map(value -> (double) value).orElse(0.0);
-    BroadcastFile model = new BroadcastFile(packed, PACKED, HostCache.sha256(packed), context);
+    StartModel model = maker.make();
     try (Rendezvous rendezvous = new Rendezvous(workers.driverHost(), workers.count(), formSeconds, settings.tls())) {
       TrainingPlan plan =
           new TrainingPlan(

@@ -8,7 +8,6 @@ import io.thalweg.HostCache;
 import io.thalweg.ThalwegException;
 import java.io.IOException;
 import java.nio.file.Files;
-import java.nio.file.Path;
 import java.util.List;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
@@ -35,14 +34,7 @@ record TrainedModel(ModelFile file, String report) {
   }
 
   private static ModelFile keep(byte[] model) throws IOException {
-    HostCache cache = HostCache.standard();
-    Path file = cache.newFile(".onnx");
-    try {
-      Files.write(file, model);
-      return ModelFile.keep(cache, HostCache.sha256(file), (name, target) -> Files.move(file, target));
-    } finally {
-      Files.deleteIfExists(file);
-    }
+    return ModelFile.keep(HostCache.standard(), HostCache.sha256(model), (name, target) -> Files.write(target, model));
   }
 
   /** What one worker says of the whole, with the sums over all. */

@@ -12,7 +12,7 @@ import java.io.Serializable;
  * @param metadata of the trained model, a JSON object of texts
  */
 record TrainingPlan(
-    BroadcastFile model,
+    StartModel model,
     TrainingColumns columns,
     String settings,
     String rendezvous,

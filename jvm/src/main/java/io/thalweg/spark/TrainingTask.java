@@ -55,10 +55,10 @@ final class TrainingTask implements Function2<Integer, Iterator<InternalRow>, It
     try (Rows kept = new Rows(plan.columns().json(), plan.memoryBytes(), scratch)) {
       Taken taken = take(plan.columns().convert(rows), kept, seat);
       LOG.info("Thalweg: {} has {} rows in native memory, left out {}", name, taken.rows(), taken.skipped());
-      try (CachedFile model = plan.model().use();
+      try (StartModel.Lease model = plan.model().use();
           Training training =
               new Training(
-                  model.path(), plan.settings(), plan.rendezvous(), plan.secret(), name, seat, context.stageAttemptNumber())) {
+                  model.source(), plan.settings(), plan.rendezvous(), plan.secret(), name, seat, context.stageAttemptNumber())) {
         return List.of(train(training, kept, seat, taken, scratch, context)).iterator();
       }
     } finally {
