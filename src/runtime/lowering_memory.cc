@@ -45,6 +45,10 @@ void Lowering::set_lifetimes() {
   for (int buffer : program_.outputs_) use(buffer, count);
   for (const auto& [variable, buffer] : program_.assignments_) use(buffer, count);
 
+  std::map<int, int> gradients_in;  // of each memory
+  for (const GradientSlot& slot : program_.gradients_) {
+    if (!slot.sparse) ++gradients_in[root_of(slot.dense)];
+  }
   for (GradientSlot& slot : program_.gradients_) {
     for (int buffer : {slot.dense, slot.indices, slot.rows}) {
       if (buffer < 0) continue;
@@ -62,6 +66,11 @@ void Lowering::set_lifetimes() {
     }
     const auto read = last_read_.find(slot.variable);
     if (read != last_read_.end()) slot.ready_step = std::max(slot.ready_step, std::min(read->second, count - 1));
+    if (!slot.sparse) {
+      const Buffer& entry = buffers[static_cast<size_t>(root_of(slot.dense))];
+      slot.own_memory = entry.kind == Buffer::Kind::kArena && entry.last_step <= slot.ready_step &&
+                        gradients_in[root_of(slot.dense)] == 1;
+    }
     const int until = program_.options_.keep_gradients ? count : slot.ready_step;
     for (int buffer : {slot.dense, slot.indices, slot.rows}) use(buffer, until);
   }

@@ -66,6 +66,8 @@ struct GradientSlot {
   int64_t num_rows = 0;
   /// After this step the gradient is final and no later step reads the parameter.
   int ready_step = 0;
+  /// Nobody but the gradient's receiver reads its memory after that step.
+  bool own_memory = false;
 };
 
 /// A graph compiled for fixed shapes, threads and kernels, over the weights of a Variables object. Immutable but for
@@ -129,6 +131,8 @@ struct GradientView {
   const int64_t* indices = nullptr;
   const float* rows = nullptr;
   int64_t num_rows = 0;
+  /// The receiver may change a dense one where it is.
+  bool own_memory = false;
 };
 using GradientCallback = std::function<void(const GradientView&)>;
 

@@ -92,7 +92,7 @@ std::vector<Tensor> Session::run(std::span<const Tensor> inputs, const GradientC
       const size_t bytes = slot->sparse ? 0 : program_->buffers()[static_cast<size_t>(slot->dense)].bytes;
       on_gradient({slot->variable, static_cast<float*>(address(slot->dense)), bytes / sizeof(float),
                    static_cast<const int64_t*>(address(slot->indices)), static_cast<const float*>(address(slot->rows)),
-                   slot->num_rows});
+                   slot->num_rows, slot->own_memory});
     }
   }
   std::vector<Tensor> results;

@@ -1,5 +1,6 @@
 // Copyright The Thalweg Authors. SPDX-License-Identifier: Apache-2.0
 // Every worker adds up the gradients of all, and makes the same update.
+#include <algorithm>
 #include <optional>
 
 #include "sync/exchange_thread.h"
@@ -10,19 +11,25 @@
 namespace thalweg::sync {
 namespace {
 
+/// Smaller gradients are copied, to be exchanged together.
+constexpr size_t kInPlaceBytes = size_t{1} << 20U;
+
 class AllReduce : public GroupScheme {
  public:
   AllReduce(std::shared_ptr<comm::Group> group, const SchemeOptions& options)
       : GroupScheme(std::move(group), options),
         bucket_bytes_(options.bucket_bytes),
+        in_place_(options.compression == Compression::kNone),
         exchange_(options.compression),
         sparse_exchange_(options.compression) {}
 
   bool exchanges_gradients() const override { return true; }
+  bool keeps_gradients() const override { return in_place_; }
+  double gradient_scale() const override { return in_place_ ? 1.0 / size() : 1.0; }
 
   void add_gradient(const GradientView& gradient, double weight) override {
     if (!step_begun_) begin_step();
-    buckets_->add(gradient, weight);
+    buckets_->add(gradient, weight / gradient_scale());
     post(buckets_->take_complete(false));
   }
 
@@ -42,7 +49,8 @@ class AllReduce : public GroupScheme {
 
  protected:
   void prepare(Trainee& trainee) override {
-    buckets_.emplace(trainee.trained(), bucket_bytes_);
+    buckets_.emplace(trainee.trained(), bucket_bytes_,
+                     in_place_ ? std::min(kInPlaceBytes, bucket_bytes_) : GradientBuckets::kNeverInPlace);
     exchange_.use(*buckets_);
     sparse_exchange_.use(*buckets_);
     thread_.emplace();
@@ -62,7 +70,12 @@ class AllReduce : public GroupScheme {
     }
   }
 
+  int size() const { return share().parts; }
+
   size_t bucket_bytes_;
+  /// Large gradients are added up where they are. With equal shares nothing has to be multiplied before that; the sum
+  /// is, with the update. A code of few digits would overflow.
+  bool in_place_;
   std::optional<GradientBuckets> buckets_;
   GradientExchange exchange_;
   SparseExchange sparse_exchange_;

@@ -14,16 +14,29 @@ void scale_into(float* to, const float* from, size_t count, double weight) {
   for (size_t i = 0; i < count; ++i) to[i] = factor * from[i];
 }
 
-size_t dense_bytes(const std::vector<TrainedVariable>& trained) {
-  size_t floats = 0;
-  for (const TrainedVariable& entry : trained) floats += entry.sparse ? 0 : entry.num_floats;
-  return floats * sizeof(float);
+void scale(float* values, size_t count, double weight) {
+  const auto factor = static_cast<float>(weight);
+  if (factor == 1.0F) return;
+#pragma omp simd
+  for (size_t i = 0; i < count; ++i) values[i] *= factor;
+}
+
+/// Of those that are copied.
+size_t dense_bytes(const std::vector<TrainedVariable>& trained, size_t in_place_bytes) {
+  size_t total = 0;
+  for (const TrainedVariable& entry : trained) {
+    const size_t bytes = entry.num_floats * sizeof(float);
+    if (!entry.sparse && bytes < in_place_bytes) total += bytes;
+  }
+  return total;
 }
 
 }  // namespace
 
-GradientBuckets::GradientBuckets(const std::vector<TrainedVariable>& trained, size_t bucket_bytes)
-    : memory_(dense_bytes(trained)) {
+GradientBuckets::GradientBuckets(const std::vector<TrainedVariable>& trained, size_t bucket_bytes,
+                                 size_t in_place_bytes)
+    : memory_(dense_bytes(trained, in_place_bytes)) {
+  bool begin_bucket = true;
   auto* next = static_cast<float*>(memory_.data());
   for (const TrainedVariable& entry : trained) {
     if (entry.sparse) {
@@ -32,12 +45,17 @@ GradientBuckets::GradientBuckets(const std::vector<TrainedVariable>& trained, si
       sparse_.push_back({entry.variable, entry.row_size, table_rows, {}, {}});
       continue;
     }
-    if (buckets_.empty() || buckets_.back().values.size_bytes() >= bucket_bytes) buckets_.push_back({{next, 0}, 0, 0});
+    const bool in_place = entry.num_floats * sizeof(float) >= in_place_bytes;
+    if (begin_bucket || in_place) buckets_.push_back({{in_place ? nullptr : next, 0}, 0, 0});
     Bucket& bucket = buckets_.back();
     place_[entry.variable] = items_.size();
-    items_.push_back({entry.variable, buckets_.size() - 1, next, entry.num_floats, false});
-    bucket.values = {bucket.values.data(), bucket.values.size() + entry.num_floats};
+    items_.push_back({entry.variable, buckets_.size() - 1, in_place ? nullptr : next, entry.num_floats, in_place, false,
+                      AlignedBuffer()});
     ++bucket.items;
+    begin_bucket = in_place;
+    if (in_place) continue;
+    bucket.values = {bucket.values.data(), bucket.values.size() + entry.num_floats};
+    begin_bucket = bucket.values.size_bytes() >= bucket_bytes;
     next += entry.num_floats;
   }
   begin_step();
@@ -65,15 +83,30 @@ void GradientBuckets::add(const GradientView& gradient, double weight) {
   }
   Item& item = items_[found->second];
   TW_REQUIRE(item.floats == gradient.num_floats && !item.filled, "a gradient has come twice, or in another size");
-  scale_into(item.data, gradient.dense, item.floats, weight);
+  if (item.in_place && gradient.own_memory) {
+    item.data = gradient.dense;
+    scale(item.data, item.floats, weight);
+    buckets_[item.bucket].values = {item.data, item.floats};
+  } else {
+    if (item.in_place) use_copy(item);
+    scale_into(item.data, gradient.dense, item.floats, weight);
+  }
   item.filled = true;
   --buckets_[item.bucket].missing;
 }
 
+void GradientBuckets::use_copy(Item& item) {
+  if (item.copy.bytes() == 0) item.copy = AlignedBuffer(item.floats * sizeof(float));
+  item.data = static_cast<float*>(item.copy.data());
+  buckets_[item.bucket].values = {item.data, item.floats};
+}
+
 std::vector<std::span<float>> GradientBuckets::take_complete(bool rest) {
   if (rest) {
-    for (const Item& item : items_) {
-      if (!item.filled) std::fill_n(item.data, item.floats, 0.0F);
+    for (Item& item : items_) {
+      if (item.filled) continue;
+      if (item.in_place) use_copy(item);
+      std::fill_n(item.data, item.floats, 0.0F);
     }
   }
   std::vector<std::span<float>> result;

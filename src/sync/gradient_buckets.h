@@ -1,6 +1,7 @@
 // Copyright The Thalweg Authors. SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <limits>
 #include <map>
 #include <span>
 #include <vector>
@@ -27,12 +28,17 @@ struct Piece {
   std::span<float> gradient;
 };
 
-/// Copies of a step's gradients, weighted, in pieces that are exchanged one by one. Dense ones that follow each other
+/// A step's gradients, weighted, in pieces that are exchanged one by one. Copies of dense ones that follow each other
 /// lie side by side in buckets; all workers have the same buckets in the same order.
 class GradientBuckets {
  public:
-  /// A bucket ends with the gradient that takes it to `bucket_bytes` or beyond.
-  GradientBuckets(const std::vector<TrainedVariable>& trained, size_t bucket_bytes);
+  static constexpr size_t kNeverInPlace = std::numeric_limits<size_t>::max();
+
+  /// A bucket ends with the gradient that takes it to `bucket_bytes` or beyond. A gradient of at least `in_place_bytes`
+  /// is a bucket by itself and stays where it is, if that memory is its own: then it must not be used for anything else
+  /// before the next step.
+  GradientBuckets(const std::vector<TrainedVariable>& trained, size_t bucket_bytes,
+                  size_t in_place_bytes = kNeverInPlace);
 
   /// Forgets the gradients of the last step.
   void begin_step();
@@ -54,15 +60,22 @@ class GradientBuckets {
   struct Item {
     size_t variable = 0;
     size_t bucket = 0;
+    /// Where the gradient of the step is; null before it has come if it stays in place.
     float* data = nullptr;
     size_t floats = 0;
+    bool in_place = false;
     bool filled = false;
+    /// For one that should stay in place but cannot.
+    AlignedBuffer copy;
   };
   struct Bucket {
     std::span<float> values;
     size_t missing = 0;
     size_t items = 0;
   };
+
+  /// Of an item that has no gradient in place to stay with.
+  void use_copy(Item& item);
 
   AlignedBuffer memory_;
   std::vector<Item> items_;

@@ -91,13 +91,17 @@ class Scheme {
   /// True if gradients go to `add_gradient` and come back from `finish_gradients` for the update; false if each worker
   /// updates its own weights with its own gradients.
   virtual bool exchanges_gradients() const = 0;
+  /// True if gradients must stay where they are from `add_gradient` until the update.
+  virtual bool keeps_gradients() const { return false; }
   /// A gradient of this worker's share is final; `weight` is the share of the batch's samples that it stands for. The
-  /// memory is used for something else afterwards.
+  /// memory is used for something else afterwards, unless the scheme keeps gradients.
   virtual void add_gradient(const GradientView& /*gradient*/, double /*weight*/) {}
   /// After the backward pass, of which a worker without samples has none: completes the exchange, makes `totals` those
   /// of the whole group, and returns the gradients to apply, valid until the next step; none if the scheme has made the
   /// update itself. Throws GroupChanged.
   virtual std::vector<GradientView> finish_gradients(StepTotals& totals) = 0;
+  /// What those gradients have to be multiplied with.
+  virtual double gradient_scale() const { return 1.0; }
   /// The sum of squares over all gradients of the step, if `finish_gradients` has returned only some of them.
   virtual std::optional<double> gradient_norm_squared() const { return std::nullopt; }
   /// After the update. Throws GroupChanged.

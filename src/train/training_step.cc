@@ -91,7 +91,8 @@ std::unique_ptr<TrainingStep::Compiled> TrainingStep::compile(const data::Batch&
   compile.math = options_.math;
   compile.tuning = options_.tuning;
   compile.training = true;
-  compile.keep_gradients = options_.clip_norm > 0 && options_.accumulate == 1;
+  compile.keep_gradients = (options_.clip_norm > 0 && options_.accumulate == 1) ||
+                           (options_.scheme != nullptr && options_.scheme->keeps_gradients());
   result->program = Program::compile(std::move(graph), model.variables, compile);
   const int loss_step = last_writer(*result->program, result->program->outputs()[result->loss_output]);
   const auto& slots = result->program->gradients();

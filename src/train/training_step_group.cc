@@ -78,7 +78,7 @@ StepResult TrainingStep::run_in_group(const data::Batch& batch, const StepInput&
   result.loss = totals.samples > 0 ? totals.loss / totals.samples : 0;
   result.stop = totals.stop;
   const bool finite = std::isfinite(result.loss);
-  if (finite && options_.scheme->exchanges_gradients()) apply_all(gradients, 1.0);
+  if (finite && options_.scheme->exchanges_gradients()) apply_all(gradients, options_.scheme->gradient_scale());
   if (finite || !options_.scheme->exchanges_gradients()) options_.scheme->after_update();
   states.complete();
   if (!finite) throw NonFiniteLoss("the loss is " + std::to_string(result.loss), totals.of_all);

@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include <cstring>
+#include <map>
 #include <thread>
 
 #include "support/op_check.h"
@@ -73,6 +74,37 @@ TEST(Program, UpdatesDuringBackwardDoNotDisturbIt) {
     return seen;
   };
   EXPECT_EQ(gradient_with(true), gradient_with(false));
+}
+
+TEST(Program, ChangesToGradientsThatOwnTheirMemoryDisturbNothing) {
+  // p and q have the same gradient, which is also read on the way to that of w.
+  Graph graph("shared");
+  Value* x = graph.input("x", {DType::kF32, {8}});
+  Value* p = graph.parameter("p", random_tensor(DType::kF32, {8}, 5));
+  Value* q = graph.parameter("q", random_tensor(DType::kF32, {8}, 6));
+  Value* w = graph.parameter("w", random_tensor(DType::kF32, {8}, 7));
+  Value* sum = ops::add(ops::add(p, q), ops::mul(x, w));
+  Value* loss = ops::reduce_sum(ops::square(sum));
+  graph.mark_output(loss);
+  add_gradients(graph, loss);
+  const auto gradients_with = [&](bool destroy) {
+    auto copy = graph.clone();
+    auto variables = std::make_shared<Variables>(*copy);
+    CompileOptions options;
+    options.training = true;
+    options.keep_gradients = true;
+    Session session(Program::compile(std::move(copy), variables, options));
+    std::map<std::string, std::vector<float>> seen;
+    session.run(std::vector<Tensor>{random_tensor(DType::kF32, {8}, 4)}, [&](const GradientView& view) {
+      const std::string& name = variables->name(view.variable);
+      seen[name].assign(view.dense, view.dense + view.num_floats);
+      EXPECT_EQ(view.own_memory, name == "w") << name;
+      if (destroy && view.own_memory) std::fill_n(view.dense, view.num_floats, -1.0F);
+    });
+    EXPECT_EQ(seen.size(), 3U);
+    return seen;
+  };
+  EXPECT_EQ(gradients_with(true), gradients_with(false));
 }
 
 TEST(Program, StatesTakeTheirNewValueAfterARun) {
