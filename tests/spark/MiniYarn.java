@@ -65,6 +65,8 @@ public final class MiniYarn {
 
   /** All in one file: Hadoop's clients read each of the usual names. */
   private static void write(Configuration configuration) throws IOException {
+    // A mini-cluster has a class of its own for that, which clients do not have.
+    configuration.unset(CommonConfigurationKeysPublic.NET_TOPOLOGY_NODE_SWITCH_MAPPING_IMPL_KEY);
     Path folder = Files.createDirectories(Path.of("conf"));
     for (String name : new String[] {"core-site.xml", "yarn-site.xml"}) {
       try (OutputStream stream = Files.newOutputStream(folder.resolve(name))) {

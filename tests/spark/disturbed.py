@@ -64,7 +64,7 @@ def estimator(epochs, scheme="allreduce"):
 
 def weights(model, folder):
     """As plain Python reads them from the model's file."""
-    model.write().overwrite().save(str(folder))
+    model.write().overwrite().save(folder.as_uri())  # paths alone may mean those of HDFS
     return thalweg.Model.from_onnx(str(folder / "model.onnx")).state_dict()
 
 

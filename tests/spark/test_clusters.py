@@ -30,7 +30,8 @@ def test_on_a_stand_alone_cluster(cluster, what):
     ("speculation", ["spark__speculation=true", "spark__speculation__interval=200ms",
                      "spark__speculation__task__duration__threshold=2s", "spark__executor__cores=2"]),
     ("dynamic_allocation", ["spark__dynamicAllocation__enabled=true", "spark__dynamicAllocation__shuffleTracking__enabled=true",
-                            "spark__dynamicAllocation__executorIdleTimeout=3s", "spark__executor__cores=1",
+                            "spark__dynamicAllocation__executorIdleTimeout=3s",
+                            "spark__dynamicAllocation__shuffleTracking__timeout=3s", "spark__executor__cores=1",
                             "spark__dynamicAllocation__maxExecutors=2"]),
 ])
 def test_when_spark_decides_about_tasks_and_executors(tmp_path, what, settings):

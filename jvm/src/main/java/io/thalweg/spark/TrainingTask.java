@@ -67,26 +67,27 @@ final class TrainingTask implements Function2<Integer, Iterator<InternalRow>, It
   }
 
   private Taken take(Iterator<Row> rows, Rows kept, int seat) {
-    RowChunk chunk = plan.columns().newChunk();
     long read = 0;
     long skipped = 0;
-    for (; rows.hasNext(); ++read) {
-      try {
-        chunk.add(rows.next());
-      } catch (BadRowException problem) {
-        String text = "row " + read + " of worker " + seat + ": " + problem.getMessage();
-        if (!plan.skipBadRows()) {
-          throw new ThalwegException(text);
+    try (RowChunk chunk = plan.columns().newChunk()) {
+      for (; rows.hasNext(); ++read) {
+        try {
+          chunk.add(rows.next());
+        } catch (BadRowException problem) {
+          String text = "row " + read + " of worker " + seat + ": " + problem.getMessage();
+          if (!plan.skipBadRows()) {
+            throw new ThalwegException(text);
+          }
+          if (skipped++ == 0) {
+            LOG.warn("Thalweg leaves out {} (further ones of this worker are not reported)", text);
+          }
         }
-        if (skipped++ == 0) {
-          LOG.warn("Thalweg leaves out {} (further ones of this worker are not reported)", text);
+        if (chunk.isFull()) {
+          chunk.moveTo(kept);
         }
       }
-      if (chunk.isFull()) {
-        chunk.moveTo(kept);
-      }
+      chunk.moveTo(kept);
     }
-    chunk.moveTo(kept);
     return new Taken(kept.count(), skipped);
   }
 

@@ -5,6 +5,7 @@ import io.thalweg.Tensor;
 import java.nio.ByteBuffer;
 import java.nio.charset.StandardCharsets;
 import org.apache.spark.sql.Row;
+import org.apache.spark.storage.StorageUtils;
 
 /** Bytes, as many as a row happens to have: files of images, or the names that messages give to rows. */
 final class BytesField extends TrainingField {
@@ -72,5 +73,12 @@ final class BytesField extends TrainingField {
   @Override
   ByteBuffer offsets() {
     return offsets;
+  }
+
+  @Override
+  public void close() {
+    super.close();
+    StorageUtils.dispose(offsets);
+    offsets = null;
   }
 }

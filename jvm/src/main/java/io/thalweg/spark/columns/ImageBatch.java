@@ -8,6 +8,7 @@ import java.util.ArrayList;
 import java.util.BitSet;
 import java.util.List;
 import org.apache.spark.sql.Row;
+import org.apache.spark.storage.StorageUtils;
 
 /** A batch of images: their bytes are collected as they come, and decoded and transformed together. */
 final class ImageBatch extends InputBatch {
@@ -58,6 +59,7 @@ final class ImageBatch extends InputBatch {
   @Override
   public String finish(int threads, BitSet bad) {
     if (bytes.capacity() < used) {
+      StorageUtils.dispose(bytes);
       bytes = Tensor.allocate(Math.min(Integer.MAX_VALUE, used + used / 2));
     }
     bytes.clear();
@@ -85,6 +87,9 @@ final class ImageBatch extends InputBatch {
 
   @Override
   public void close() {
+    super.close();
+    StorageUtils.dispose(bytes);
+    bytes = null;
     pipeline.close();
   }
 }

@@ -6,6 +6,7 @@ import io.thalweg.Tensor;
 import java.nio.ByteBuffer;
 import java.util.BitSet;
 import org.apache.spark.sql.Row;
+import org.apache.spark.storage.StorageUtils;
 
 /** One input of a model for a batch of rows, in native memory that is used again for the next batch. */
 public abstract class InputBatch implements AutoCloseable {
@@ -61,8 +62,12 @@ public abstract class InputBatch implements AutoCloseable {
     return new Tensor(dtype, dims, memory);
   }
 
+  /** Gives the memory back; tensors of this batch must not be used any more. */
   @Override
-  public void close() {}
+  public void close() {
+    StorageUtils.dispose(memory);
+    memory = null;
+  }
 
   final int rows() {
     return rows;
@@ -88,6 +93,7 @@ public abstract class InputBatch implements AutoCloseable {
     rowBytes = Tensor.bytes(dtype, dims);
     long needed = Math.multiplyExact(rowBytes, (long) capacity);
     if (memory.capacity() < needed) {
+      StorageUtils.dispose(memory);
       memory = Tensor.allocate(needed);
     }
   }

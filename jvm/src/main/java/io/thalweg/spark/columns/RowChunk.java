@@ -7,7 +7,7 @@ import java.util.List;
 import org.apache.spark.sql.Row;
 
 /** Rows on their way from Spark into native memory, some at a time. */
-public final class RowChunk {
+public final class RowChunk implements AutoCloseable {
   /** Enough for a call to cost nothing beside the copying. */
   private static final long CHUNK_BYTES = 4 << 20;
 
@@ -49,5 +49,10 @@ public final class RowChunk {
     target.append(rows, buffers, sizes, offsets);
     fields.forEach(TrainingField::clear);
     rows = 0;
+  }
+
+  @Override
+  public void close() {
+    fields.forEach(TrainingField::close);
   }
 }

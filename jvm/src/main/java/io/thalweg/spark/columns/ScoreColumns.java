@@ -31,18 +31,19 @@ public final class ScoreColumns implements Serializable {
 
   /** Adds all rows, a batch at a time. */
   public void addTo(Scores scores, Iterator<Row> rows) {
-    TrainingField output = outputs.newField();
-    TrainingField label = labels.newField();
-    while (rows.hasNext()) {
-      output.clear();
-      label.clear();
-      int count = 0;
-      for (; count < BATCH_ROWS && rows.hasNext(); ++count) {
-        Row row = rows.next();
-        output.add(row);
-        label.add(row);
+    try (TrainingField output = outputs.newField();
+        TrainingField label = labels.newField()) {
+      while (rows.hasNext()) {
+        output.clear();
+        label.clear();
+        int count = 0;
+        for (; count < BATCH_ROWS && rows.hasNext(); ++count) {
+          Row row = rows.next();
+          output.add(row);
+          label.add(row);
+        }
+        scores.add(count, output.bytes(), outputs.dims()[0], label.bytes(), labels.dims()[0]);
       }
-      scores.add(count, output.bytes(), outputs.dims()[0], label.bytes(), labels.dims()[0]);
     }
   }
 }

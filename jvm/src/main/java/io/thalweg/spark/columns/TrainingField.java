@@ -5,9 +5,10 @@ import io.thalweg.Tensor;
 import java.io.Serializable;
 import java.nio.ByteBuffer;
 import org.apache.spark.sql.Row;
+import org.apache.spark.storage.StorageUtils;
 
 /** One field of the rows that a worker trains on, for some rows at a time, in memory that is used again. */
-abstract class TrainingField {
+abstract class TrainingField implements AutoCloseable {
   /** Makes fields; sent to the tasks. */
   interface Spec extends Serializable {
     /** As tw_rows_create takes it. */
@@ -40,6 +41,13 @@ abstract class TrainingField {
     return bytes;
   }
 
+  /** Gives the memory back: the collector of garbage, which else would, sees only how small a buffer's object is. */
+  @Override
+  public void close() {
+    StorageUtils.dispose(bytes);
+    bytes = null;
+  }
+
   static ByteBuffer grown(ByteBuffer buffer, long more) {
     long needed = buffer.position() + more;
     if (needed <= buffer.capacity()) {
@@ -47,6 +55,7 @@ abstract class TrainingField {
     }
     ByteBuffer larger = Tensor.allocate(Math.max(needed, Math.min(2L * buffer.capacity(), Integer.MAX_VALUE)));
     larger.put(buffer.flip());
+    StorageUtils.dispose(buffer);
     return larger;
   }
 }
