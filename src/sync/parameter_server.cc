@@ -62,6 +62,10 @@ ParameterServer::ParameterServer(comm::Group& group, Trainee& trainee, const Opt
       sparse_exchange_(options.compression),
       outbox_(std::move(unsent)),
       contained_(static_cast<size_t>(group.size())) {
+  for (const Piece& piece : served_) served_updaters_.push_back(trainee.updater_index(piece.variable));
+  for (const TrainedVariable& entry : trainee.trained()) {
+    if (!entry.sparse) dense_updaters_.push_back(trainee.updater_index(entry.variable));
+  }
   for (const std::span<float> values : map_.all()) flat_ = values;
   gradient_exchange_.use(map_);
   sparse_exchange_.use(map_);
@@ -281,14 +285,12 @@ comm::Status ParameterServer::clip(double& scale) {
 
 void ParameterServer::update(double rate, double scale) {
   optim::Optimizer& updater = trainee_.updater();
-  for (const TrainedVariable& entry : trainee_.trained()) {
-    const size_t index = trainee_.updater_index(entry.variable);
-    if (!entry.sparse) updater.set_updates(index, updater.updates(index) + 1);
-  }
-  for (const Piece& piece : served_) {
+  for (const size_t index : dense_updaters_) updater.set_updates(index, updater.updates(index) + 1);
+  for (size_t i = 0; i < served_.size(); ++i) {
+    const Piece& piece = served_[i];
     const auto at = static_cast<size_t>(piece.gradient.data() - flat_.data());
-    updater.update_part(trainee_.updater_index(piece.variable), piece.begin,
-                        {weights_.data() + at, piece.gradient.size()}, piece.gradient, {rate, scale});
+    updater.update_part(served_updaters_[i], piece.begin, {weights_.data() + at, piece.gradient.size()}, piece.gradient,
+                        {rate, scale});
   }
 }
 

@@ -109,6 +109,9 @@ class ParameterServer {
   std::span<float> flat_;
   Shard::Place place_;
   std::vector<Piece> served_;
+  /// The optimiser's numbers of the parameters of those pieces, and of all dense ones. Taken at the start: the thread
+  /// that trains may compile another program, and learn anew what is trained, at any time.
+  std::vector<size_t> served_updaters_, dense_updaters_;
 
   // Of the thread that serves.
   GradientExchange gradient_exchange_;

@@ -11,6 +11,7 @@
 #include <future>
 
 #include "support/child_process.h"
+#include "support/sanitized.h"
 #include "support/temporary_directory.h"
 #include "tensor/half_loops.h"
 #include "thalweg/comm.h"
@@ -135,6 +136,7 @@ TEST(NetworkEnd, DISABLED_Exchange) {
 }
 
 TEST(Network, AnAllReduceFillsTheWireAndHalfWidthNumbersDoubleIt) {
+  if (kSanitized) GTEST_SKIP() << "a sanitizer's speed says nothing";
   const Cable cable;
   if (!cable.made()) GTEST_SKIP() << "network name spaces cannot be made here";
   const TemporaryDirectory folder;

@@ -6,18 +6,13 @@
 #include <fstream>
 
 #include "support/golden_image.h"
+#include "support/sanitized.h"
 #include "support/temporary_directory.h"
 #include "thalweg/data/image_folder.h"
 #include "thalweg/data/loader.h"
 
 namespace thalweg::data {
 namespace {
-
-#if defined(__SANITIZE_THREAD__) || defined(__SANITIZE_ADDRESS__)
-constexpr bool kSanitized = true;
-#else
-constexpr bool kSanitized = false;
-#endif
 
 /// Of this process, in bytes.
 double resident_bytes() {
@@ -27,7 +22,7 @@ double resident_bytes() {
 }
 
 TEST(LoaderMemory, IsFlatOverTwentyEpochs) {
-  if (kSanitized) GTEST_SKIP() << "sanitizers keep freed memory for themselves";
+  if (testing::kSanitized) GTEST_SKIP() << "sanitizers keep freed memory for themselves";
   const testing::TemporaryDirectory root;
   std::filesystem::create_directories(root / "photos");
   for (int i = 0; i < 48; ++i) {

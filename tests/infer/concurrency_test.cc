@@ -11,17 +11,12 @@
 
 #include "formats/onnx/small_model.h"
 #include "support/op_check.h"
+#include "support/sanitized.h"
 #include "thalweg/inference.h"
 #include "thalweg/safetensors.h"
 
 namespace thalweg::testing {
 namespace {
-
-#if defined(__SANITIZE_THREAD__) || defined(__SANITIZE_ADDRESS__)
-constexpr bool kSanitized = true;
-#else
-constexpr bool kSanitized = false;
-#endif
 
 InferenceOptions with_threads(int threads) {
   InferenceOptions options;
