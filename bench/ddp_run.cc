@@ -39,7 +39,7 @@ data::TensorDataset batches(const nlohmann::json& spec, int first, int count) {
 /// What the first process tells the second.
 struct Order {
   int32_t steps = 0;
-  int32_t alone = 0;
+  int32_t pairs = 0;
 };
 
 }  // namespace
@@ -68,26 +68,31 @@ void DdpRun::announce(int steps) {
 
 double DdpRun::step() { return together_->step(); }
 
-std::vector<double> DdpRun::run_alone(int steps) {
-  Order order{steps, 1};
+DdpRun::Pairs DdpRun::run_pairs(int count) {
+  Order order{count, 1};
   group_->communicator().broadcast(&order, sizeof order, group_->rank()).or_throw();
-  return steps_alone(steps);
+  return serve_pairs(count);
 }
 
-std::vector<double> DdpRun::steps_alone(int steps) {
+DdpRun::Pairs DdpRun::serve_pairs(int count) {
   if (alone_ == nullptr) {
     alone_ = std::make_unique<SteppedTrainer>(spec_, batches(spec_, group_->rank(), 1), nullptr);
     for (int i = 0; i < kAloneWarmup; ++i) alone_->step();
   }
-  group_->communicator().barrier().or_throw();
-  std::vector<double> milliseconds;
-  for (int i = 0; i < steps; ++i) {
-    const auto begin = std::chrono::steady_clock::now();
-    alone_->step();
-    milliseconds.push_back(std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - begin).count());
+  Pairs pairs;
+  for (int i = 0; i < count; ++i) {
+    pairs.together_ms.push_back(timed(*together_));
+    pairs.alone_ms.push_back(timed(*alone_));
   }
+  return pairs;
+}
+
+double DdpRun::timed(SteppedTrainer& trainer) {
   group_->communicator().barrier().or_throw();
-  return milliseconds;
+  const auto begin = std::chrono::steady_clock::now();
+  trainer.step();
+  group_->communicator().barrier().or_throw();
+  return std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - begin).count();
 }
 
 void DdpRun::serve(const SecondProcess::Task& task, const nlohmann::json& spec) {
@@ -95,8 +100,8 @@ void DdpRun::serve(const SecondProcess::Task& task, const nlohmann::json& spec) 
   for (;;) {
     Order order;
     run.group_->communicator().broadcast(&order, sizeof order, 1 - run.group_->rank()).or_throw();
-    if (order.alone != 0) {
-      run.steps_alone(order.steps);
+    if (order.pairs != 0) {
+      run.serve_pairs(order.steps);
     } else {
       for (int32_t i = 0; i < order.steps; ++i) run.step();
     }

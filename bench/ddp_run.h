@@ -23,8 +23,12 @@ class DdpRun {
   void announce(int steps);
   /// Both processes: the loss, the mean over both batches, before the update.
   double step();
-  /// The milliseconds of steps in which each process trains its batch for itself, both at the same time.
-  std::vector<double> run_alone(int steps);
+  /// In turns, `count` times: a step as above, and one in which each process trains its batch for itself, both at the
+  /// same time. Each begins when both processes are ready and ends when both have done it.
+  struct Pairs {
+    std::vector<double> together_ms, alone_ms;
+  };
+  Pairs run_pairs(int count);
 
   /// The second process's part, until the first ends.
   static void serve(const SecondProcess::Task& task, const nlohmann::json& spec);
@@ -32,7 +36,8 @@ class DdpRun {
  private:
   DdpRun(const SecondProcess::Task& task, const nlohmann::json& spec);
   void begin();
-  std::vector<double> steps_alone(int steps);
+  Pairs serve_pairs(int count);
+  double timed(SteppedTrainer& trainer);
 
   nlohmann::json spec_;
   // The second process ends first: then a step in flight fails instead of waiting for it.

@@ -108,13 +108,15 @@ class Worker:
             raise WorkerError(f"{self.label}: asked for {steps} steps, got {len(ms)} times and {len(losses)} losses")
         return ms, losses, peak
 
-    def run_alone(self, steps, deadline):
-        """-> milliseconds of the fastest step of a process that trains for itself; None if this worker has but one."""
-        if not self.hello.get("alone"):
-            return None
-        answer = self._ask(f"alone {steps}", deadline)
+    def run_pairs(self, count, deadline):
+        """-> milliseconds of steps of the group, each with those of the step without a group that followed it; none from a
+        worker that has but one process. The machine's speed changes within seconds: only neighbours can be compared."""
+        if not self.hello.get("pairs"):
+            return []
+        answer = self._ask(f"pairs {count}", deadline)
         try:
-            return min(float(x) for x in answer["ms"])
+            return [(float(together), float(alone))
+                    for together, alone in zip(answer["together_ms"], answer["alone_ms"], strict=True)]
         except (KeyError, TypeError, ValueError):
             raise WorkerError(f"{self.label}: malformed answer {answer}") from None
 
@@ -357,7 +359,7 @@ def measure(setup, name):
         log(f"{name}: losses agree within {difference:.2g}")
         ms, _, _ = sides["ours"].run(2, setup.options.deadline)
         guess = {"ours": min(ms), "peer": probe.ms}
-        minima, added, peaks, others = {"ours": [], "peer": []}, {"ours": [], "peer": []}, {}, []
+        minima, pairs, peaks, others = {"ours": [], "peer": []}, {"ours": [], "peer": []}, {}, []
         for number in range(setup.options.rounds):
             wait_until_quiet(setup.options.patience)
             for side in ("ours", "peer") if number % 2 == 0 else ("peer", "ours"):
@@ -365,11 +367,9 @@ def measure(setup, name):
                 ms, _, peak = sides[side].run(steps, setup.step_deadline(steps, guess[side]))
                 minima[side].append(min(ms))
                 others.append(sides[side].others_cores)
-                alone = sides[side].run_alone(steps, setup.options.deadline)
-                if alone is None or side not in peaks:  # training alone takes memory of its own
+                pairs[side] += sides[side].run_pairs(steps, setup.options.deadline)
+                if not pairs[side] or side not in peaks:  # training without a group takes memory of its own
                     peaks[side] = peak
-                if alone is not None:
-                    added[side].append(min(ms) - alone)
             log(f"{name}: round {number + 1}/{setup.options.rounds}: ours {minima['ours'][-1]:.1f} ms, "
                 f"peer {minima['peer'][-1]:.1f} ms, ratio {minima['peer'][-1] / minima['ours'][-1]:.3f}, "
                 f"others used {max(others[-2:]):.1f} cores")
@@ -377,10 +377,10 @@ def measure(setup, name):
         for worker in sides.values():
             worker.close()
     ours_ms, peer_ms = statistics.median(minima["ours"]), statistics.median(minima["peer"])
-    for side, differences in added.items():
-        if differences:
-            result[f"{side}_sync_ms"] = round(statistics.median(differences), 3)
-            result[f"{side}_sync_rounds_ms"] = [round(difference, 3) for difference in differences]
+    for side, steps in pairs.items():
+        if steps:
+            result[f"{side}_sync_ms"] = round(statistics.median(together - alone for together, alone in steps), 3)
+            result[f"{side}_sync_pairs_ms"] = steps
     return result | {
         "ours_ms": round(ours_ms, 3), "peer_ms": round(peer_ms, 3), "ratio": round(peer_ms / ours_ms, 4),
         "target": CASES[name]["target"], "ours_peak_mb": peaks["ours"], "peer_peak_mb": peaks["peer"],

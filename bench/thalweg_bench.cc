@@ -81,8 +81,8 @@ struct Run {
   std::function<std::string()> explanation = nullptr;
   std::function<void(int)> announce = nullptr;  ///< told how many steps follow
   std::function<void()> reset = nullptr;        ///< before each step
-  /// Milliseconds of steps without the other processes, where there are such.
-  std::function<std::vector<double>(int)> alone = nullptr;
+  /// Steps with and without the other processes, in turns, where there are such: the milliseconds of both.
+  std::function<json(int)> pairs = nullptr;
 };
 
 json run_steps(Run& run, int steps) {
@@ -138,8 +138,8 @@ void say(const json& message) { std::cout << message.dump() << std::endl; }
 void serve(Run& run) {
   for (std::string line; std::getline(std::cin, line);) {
     if (line == "quit") return;
-    if (run.alone && line.starts_with("alone ")) {
-      say({{"ms", run.alone(whole_number("alone", line.substr(6)))}});
+    if (run.pairs && line.starts_with("pairs ")) {
+      say(run.pairs(whole_number("pairs", line.substr(6))));
       continue;
     }
     TW_REQUIRE(line.starts_with("run "), "expected 'run N' or 'quit', got '", line, "'");
@@ -161,7 +161,7 @@ void work(const Arguments& arguments, Run run) {
   const json warmup = run_steps(run, arguments.warmup);
   json hello = {
       {"ready", true}, {"case", arguments.name}, {"threads", arguments.threads}, {"losses", warmup.at("losses")}};
-  if (run.alone) hello["alone"] = true;
+  if (run.pairs) hello["pairs"] = true;
   say(hello);
   serve(run);
 }
@@ -184,7 +184,10 @@ void work(const Arguments& arguments) {
     DdpRun run(arguments.name, spec);
     Run steps{[&] { loss = run.step(); }, [&] { return loss; }};
     steps.announce = [&](int count) { run.announce(count); };
-    steps.alone = [&](int count) { return run.run_alone(count); };
+    steps.pairs = [&](int count) {
+      const DdpRun::Pairs pairs = run.run_pairs(count);
+      return json{{"together_ms", pairs.together_ms}, {"alone_ms", pairs.alone_ms}};
+    };
     work(arguments, steps);
     return;
   }

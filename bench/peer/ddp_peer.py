@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Benchmark worker: trains one model with two processes, each with one thread, by PyTorch's DistributedDataParallel over
-gloo. The line protocol is that of worker.py, spoken by the first process, which starts the second. Asked for steps alone,
-each process trains its batch for itself, both at the same time.
+gloo. The line protocol is that of worker.py, spoken by the first process, which starts the second. Steps alone are those
+in which each process trains its batch for itself, both at the same time.
 """
 
 import ctypes
@@ -66,33 +66,35 @@ class Worker:
         self.options, self.rank, self.alone = options, rank, None
         self.together = Job(options, rank, torch.nn.parallel.DistributedDataParallel)
 
-    def announce(self, steps, alone=False):
+    def announce(self, steps, pairs=False):
         """-> what the first process says, in both."""
-        order = self.torch.tensor([steps, alone])
+        order = self.torch.tensor([steps, pairs])
         self.distributed.broadcast(order, src=0)
         return int(order[0]), bool(order[1])
 
     def step(self):
         return self.together.step()
 
-    def run_alone(self, steps):
-        self.announce(steps, True)
-        return self.steps_alone(steps)
+    def run_pairs(self, count):
+        self.announce(count, True)
+        return self.serve_pairs(count)
 
-    def steps_alone(self, steps):
-        """-> milliseconds of each"""
+    def serve_pairs(self, count):
+        """-> milliseconds of the steps of either kind, which take turns"""
         if self.alone is None:
             self.alone = Job(self.options, self.rank, lambda model: model)
             for _ in range(ALONE_WARMUP):
                 self.alone.step()
+        pairs = [(self.timed(self.together), self.timed(self.alone)) for _ in range(count)]
+        return {"together_ms": [pair[0] for pair in pairs], "alone_ms": [pair[1] for pair in pairs]}
+
+    def timed(self, job):
+        """-> milliseconds from when both processes are ready until both have done the step"""
         self.distributed.barrier()
-        milliseconds = []
-        for _ in range(steps):
-            start = time.perf_counter()
-            self.alone.step()
-            milliseconds.append((time.perf_counter() - start) * 1e3)
+        start = time.perf_counter()
+        job.step()
         self.distributed.barrier()
-        return milliseconds
+        return (time.perf_counter() - start) * 1e3
 
     def loss(self, result):
         """The mean over both processes, which both must ask for."""
@@ -105,9 +107,9 @@ def serve_second(options, store):
     ctypes.CDLL(None).prctl(PR_SET_PDEATHSIG, signal.SIGKILL)
     second = Worker(options, 1, store)
     while True:
-        steps, alone = second.announce(0)
-        if alone:
-            second.steps_alone(steps)
+        steps, pairs = second.announce(0)
+        if pairs:
+            second.serve_pairs(steps)
             continue
         for _ in range(steps):
             second.loss(second.step())

@@ -3,7 +3,8 @@
 One JSON object a line on stdout (whatever libraries print goes to stderr):
   start       -> {"ready": true, "case": ..., "config": ..., "threads": ..., "version": ..., "losses": [of the warm-up steps]}
   "run N"     -> {"ms": [of each step], "losses": [of each step], "peak_mb": VmHWM in MiB}
-  "alone N"   -> {"ms": [of each step]} of a process that trains for itself, if the first line has "alone": true
+  "pairs N"   -> {"together_ms": [...], "alone_ms": [...]}: steps of the group and of processes that train for themselves, in
+                 turns; if the first line has "pairs": true
   "quit", EOF -> exit 0
   a failure   -> {"error": "..."}, exit 1
 """
@@ -68,17 +69,17 @@ def serve(options, make_runner):
         warmup = run(runner, options.steps_warmup)
         hello = {"ready": True, "case": options.case, "config": options.config, "threads": options.threads,
                  "version": runner.version, "losses": warmup["losses"]}
-        if hasattr(runner, "run_alone"):
-            hello["alone"] = True
+        if hasattr(runner, "run_pairs"):
+            hello["pairs"] = True
         say(hello)
         for line in sys.stdin:
             words = line.split()
             if words == ["quit"]:
                 break
-            if len(words) != 2 or words[0] not in ("run", "alone") or not words[1].isdigit():
-                raise ValueError(f"expected 'run N', 'alone N' or 'quit', got {line!r}")
+            if len(words) != 2 or words[0] not in ("run", "pairs") or not words[1].isdigit():
+                raise ValueError(f"expected 'run N', 'pairs N' or 'quit', got {line!r}")
             steps = int(words[1])
-            say(run(runner, steps) if words[0] == "run" else {"ms": runner.run_alone(steps)})
+            say(run(runner, steps) if words[0] == "run" else runner.run_pairs(steps))
     except Exception as error:  # the driver reports it and goes on to the next configuration
         say({"error": f"{type(error).__name__}: {error}"})
         raise
