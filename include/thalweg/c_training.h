@@ -23,9 +23,10 @@ tw_status tw_training_settings(const char* const* assignments, size_t count, tw_
  * package has written for this, or "zoo:" and the name of a known model. `settings` is that of tw_training_options,
  * with options of a known model in a section "model"; may be null. What is wrong in it is an error here already. The
  * text of the result describes the model as JSON: "inputs" and "outputs", each with "name", "dtype" and "shape", and
- * "targets": the types, "dtype" and "shape" of one row, that the loss accepts, of those that labels come in;
- * "batch_size" of the settings; "bytes" of all weights; and "memory", roughly what training takes besides the rows, in
- * bytes: "weights" for parameters, gradients and the optimiser, and "sample" for each sample of a batch. */
+ * "targets": the types, "dtype" and "shape" of one row, that the loss accepts, of those that labels come in, and, where
+ * they are class numbers, "classes": their "count" and the "ignored" number that stands for none; "batch_size" of the
+ * settings; "bytes" of all weights; and "memory", roughly what training takes besides the rows, in bytes: "weights" for
+ * parameters, gradients and the optimiser, and "sample" for each sample of a batch. */
 tw_status tw_training_model(const char* source, const char* settings, const char* path, tw_result** result);
 
 /* ---- The place to meet ---- */

@@ -1,6 +1,7 @@
 // Copyright The Thalweg Authors. SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -45,9 +46,23 @@ inline constexpr const char* kUsualOptimizer = "adam";
 /// not one of the model's. For models with one target.
 Tensor fit_target(const Tensor& given, const Graph& graph, const Loss& loss);
 
-/// The types that the loss accepts for the target of one row, of those that labels come in: a whole number, a number, a
-/// list of one of either, or as many of either as the first output has in a row. For models with one target.
-std::vector<TensorType> accepted_targets(const Graph& graph, const Loss& loss);
+/// Class numbers that a loss takes: 0 to count - 1, and one that means "leave this out".
+struct ClassNumbers {
+  int64_t count = 0;
+  int64_t ignored = 0;
+  bool contain(int64_t label) const { return (label >= 0 && label < count) || label == ignored; }
+};
+
+struct AcceptedTarget {
+  /// Of one row.
+  TensorType type;
+  /// Where the loss looks a class up by its number.
+  std::optional<ClassNumbers> classes;
+};
+
+/// What the loss accepts for the target of one row, of the types that labels come in: a whole number, a number, a list
+/// of one of either, or as many of either as the first output has in a row. For models with one target.
+std::vector<AcceptedTarget> accepted_targets(const Graph& graph, const Loss& loss);
 
 /// Throws InputError unless all have as many rows as the first; `names` are for the message.
 void require_same_rows(const std::vector<Tensor>& tensors, const std::vector<std::string>& names);

@@ -55,10 +55,10 @@ class LossMean {
     model_.emplace(std::move(whole));
   }
 
-  static TensorType fitting_target(const std::vector<TensorType>& accepted, const Tensor& target) {
+  static TensorType fitting_target(const std::vector<AcceptedTarget>& accepted, const Tensor& target) {
     const int64_t elements = target.shape().num_elements(1, target.shape().rank());
-    for (const TensorType& type : accepted) {
-      if (type.shape.num_elements() == elements) return type;
+    for (const AcceptedTarget& candidate : accepted) {
+      if (candidate.type.shape.num_elements() == elements) return candidate.type;
     }
     raise("the loss does not take targets of ", target.type());
   }

@@ -26,8 +26,9 @@ json describe(const std::vector<Value*>& values) {
 
 json describe_targets(const Graph& graph, const Loss& loss) {
   json list = json::array();
-  for (const TensorType& type : accepted_targets(graph, loss)) {
-    list.push_back({{"dtype", name_of(type.dtype)}, {"shape", type.shape.dims()}});
+  for (const auto& [type, classes] : accepted_targets(graph, loss)) {
+    json& target = list.emplace_back(json{{"dtype", name_of(type.dtype)}, {"shape", type.shape.dims()}});
+    if (classes) target["classes"] = {{"count", classes->count}, {"ignored", classes->ignored}};
   }
   return list;
 }

@@ -92,19 +92,25 @@ Trial try_target(const TensorType& target, const Graph& graph, const Loss& loss)
   return trial;
 }
 
-/// Class numbers that a softmax would refuse when training comes to them.
-void require_known_classes(const Tensor& labels, const Trial& trial) {
+/// Those that a softmax would not refuse when training comes to them.
+std::optional<ClassNumbers> class_numbers(const Trial& trial) {
   for (const Node* node : trial.graph->consumers(trial.target)) {
-    if (node->op_name() != "softmax_cross_entropy" || labels.dtype() != DType::kI64) continue;
-    const int64_t classes = node->input(0)->shape()[1], ignored = node->attrs().integer("ignore_index");
-    if (classes == kFree) continue;
-    const int64_t width = std::max<int64_t>(labels.num_elements() / std::max<int64_t>(labels.shape()[0], 1), 1);
-    for (int64_t i = 0; i < labels.num_elements(); ++i) {
-      const int64_t label = labels.data<int64_t>()[i];
-      if ((label >= 0 && label < classes) || label == ignored) continue;
-      raise_input_error("the target holds class ", label, " in row ", i / width, "; the model has the classes 0 to ",
-                        classes - 1);
-    }
+    if (node->op_name() != "softmax_cross_entropy") continue;
+    const int64_t classes = node->input(0)->shape()[1];
+    if (classes != kFree) return ClassNumbers{classes, node->attrs().integer("ignore_index")};
+  }
+  return std::nullopt;
+}
+
+void require_known_classes(const Tensor& labels, const Trial& trial) {
+  const std::optional<ClassNumbers> classes = class_numbers(trial);
+  if (!classes || labels.dtype() != DType::kI64) return;
+  const int64_t width = std::max<int64_t>(labels.num_elements() / std::max<int64_t>(labels.shape()[0], 1), 1);
+  for (int64_t i = 0; i < labels.num_elements(); ++i) {
+    const int64_t label = labels.data<int64_t>()[i];
+    if (classes->contain(label)) continue;
+    raise_input_error("the target holds class ", label, " in row ", i / width, "; the model has the classes 0 to ",
+                      classes->count - 1);
   }
 }
 
@@ -247,21 +253,23 @@ Tensor fit_target(const Tensor& given, const Graph& graph, const Loss& loss) {
   raise_input_error("the loss does not take a target of ", given.type(), ": ", first_failure);
 }
 
-std::vector<TensorType> accepted_targets(const Graph& graph, const Loss& loss) {
+std::vector<AcceptedTarget> accepted_targets(const Graph& graph, const Loss& loss) {
   constexpr int64_t kAnyRows = 2;
   TW_REQUIRE(!graph.outputs().empty(), "a model without outputs cannot be trained");
   const std::vector<int64_t>& output = graph.outputs()[0]->shape().dims();
   std::vector<std::vector<int64_t>> shapes = {{}, {1}};
   if (output.size() > 1) shapes.emplace_back(output.begin() + 1, output.end());
   if (output.size() > 2) shapes.emplace_back(output.begin() + 2, output.end());
-  std::vector<TensorType> result;
+  std::vector<AcceptedTarget> result;
   for (const std::vector<int64_t>& row : shapes) {
     std::vector<int64_t> dims = row;
     dims.insert(dims.begin(), kAnyRows);
     for (const DType dtype : {DType::kI64, DType::kF32}) {
       const TensorType type{dtype, Shape(row)};
-      const bool known = type.shape.is_static() && std::find(result.begin(), result.end(), type) == result.end();
-      if (known && try_target({dtype, Shape(dims)}, graph, loss).failure.empty()) result.push_back(type);
+      const auto same_type = [&](const AcceptedTarget& other) { return other.type == type; };
+      if (!type.shape.is_static() || std::any_of(result.begin(), result.end(), same_type)) continue;
+      const Trial trial = try_target({dtype, Shape(dims)}, graph, loss);
+      if (trial.failure.empty()) result.push_back({type, class_numbers(trial)});
     }
   }
   return result;

@@ -54,7 +54,8 @@ class Training : public ::testing::Test {
         << tw_last_error();
     const json description = json::parse(text_of(result));
     EXPECT_EQ(description["inputs"][0]["shape"], json({-1, 1, 28, 28}));
-    EXPECT_EQ(description["targets"][0], json({{"dtype", "i64"}, {"shape", json::array()}}));
+    const json classes = {{"count", 2}, {"ignored", -100}};
+    EXPECT_EQ(description["targets"][0], json({{"dtype", "i64"}, {"shape", json::array()}, {"classes", classes}}));
     ASSERT_EQ(tw_make_secret(&result), TW_OK);
     secret_ = text_of(result);
   }

@@ -163,8 +163,8 @@ WRONG = {
     "a null": ("row [0-9]+ of worker [01]: column 'x' is null", {}, ["if(y = 0, null, x) as x", "y"]),
     "a null in an array": ("holds an array with a null in it", {}, ["array(1.0, null, 2.0, 3.0) as x", "y"]),
     "a null label": ("column 'y' is null", {}, ["x", "if(y = 0, null, y) as y"]),
-    "a label out of range": ("label 3 in row [0-9]+ is outside of", {}, ["x", "y + 1 as y"]),
-    "a negative label": ("label -1 in row [0-9]+ is outside of", {}, ["x", "y - 1 as y"]),
+    "a label out of range": ("row [0-9]+ of worker [01]: column .y. holds class 3; the model has the classes 0 to 2", {}, ["x", "y + 1 as y"]),
+    "a negative label": ("row [0-9]+ of worker [01]: column .y. holds class -1", {}, ["x", "y - 1 as y"]),
     "a fraction for a label": ("column 'y' holds 0.5, where the model takes whole numbers", {}, ["x", "0.5 as y"]),
 }
 

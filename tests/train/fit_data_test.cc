@@ -102,6 +102,20 @@ TEST(FitData, NamesAClassThatTheModelDoesNotHave) {
   EXPECT_NO_THROW(fit_target(Tensor::from<int64_t>({2}, {-100, 1}), *classes, loss)) << "ignored";
 }
 
+TEST(FitData, TellsTheClassesOfTargetsThatAreSuch) {
+  const auto graph = linear_graph(4);
+  const std::vector<AcceptedTarget> classes = accepted_targets(*graph, losses::by_name("cross_entropy"));
+  ASSERT_FALSE(classes.empty());
+  EXPECT_EQ(classes[0].type, (TensorType{DType::kI64, {}}));
+  ASSERT_TRUE(classes[0].classes);
+  EXPECT_EQ(classes[0].classes->count, 4);
+  EXPECT_TRUE(classes[0].classes->contain(3));
+  EXPECT_TRUE(classes[0].classes->contain(-100));
+  EXPECT_FALSE(classes[0].classes->contain(4));
+  EXPECT_FALSE(classes[0].classes->contain(-1));
+  for (const AcceptedTarget& target : accepted_targets(*graph, losses::by_name("mse"))) EXPECT_FALSE(target.classes);
+}
+
 TEST(FitData, ComparesRows) {
   const Tensor two = Tensor::zeros(DType::kF32, {2, 3}), three = Tensor::zeros(DType::kI64, {3});
   EXPECT_EQ(message_of([&] {

@@ -10,6 +10,7 @@ import io.thalweg.Rendezvous;
 import io.thalweg.ThalwegException;
 import io.thalweg.Training;
 import io.thalweg.ValueInfo;
+import io.thalweg.spark.columns.ClassNumbers;
 import io.thalweg.spark.columns.ModelInput;
 import io.thalweg.spark.columns.SourceColumns;
 import io.thalweg.spark.columns.TrainingColumns;
@@ -116,7 +117,7 @@ final class Fit {
     }
     List<TrainingColumns.Target> targets = new ArrayList<>();
     for (JsonNode target : description.get("targets")) {
-      targets.add(new TrainingColumns.Target(dtype(target), dims(target)));
+      targets.add(new TrainingColumns.Target(dtype(target), dims(target), classes(target.path("classes"))));
     }
     String preprocessing = estimator.value(estimator.preprocessing()).orElse(null);
     SourceColumns source = new SourceColumns(rows.schema(), texts);
@@ -185,6 +186,10 @@ final class Fit {
 
   private static DType dtype(JsonNode value) {
     return DType.valueOf(value.get("dtype").asText().toUpperCase(Locale.ROOT));
+  }
+
+  private static ClassNumbers classes(JsonNode value) {
+    return value.isMissingNode() ? null : new ClassNumbers(value.get("count").asLong(), value.get("ignored").asLong());
   }
 
   private static long[] dims(JsonNode value) {

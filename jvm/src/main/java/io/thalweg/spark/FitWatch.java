@@ -34,13 +34,15 @@ final class FitWatch {
     try {
       for (; ; ) {
         try {
-          return jobs.outcomes(INTERVAL_MILLISECONDS, TimeUnit.MILLISECONDS);
+          List<TrainingOutcome> outcomes = jobs.outcomes(INTERVAL_MILLISECONDS, TimeUnit.MILLISECONDS);
+          show(state());
+          return outcomes;
         } catch (TimeoutException stillRunning) {
           look();
         }
       }
     } catch (ExecutionException failure) {
-      String reason = MAPPER.readTree(rendezvous.state()).get("error").asText();
+      String reason = state().get("error").asText();
       throw new ThalwegException(reason.isEmpty() ? "training failed: " + rootCause(failure) : reason, failure.getCause());
     } catch (CancellationException | InterruptedException end) {
       throw new ThalwegException("training was cancelled", end);
@@ -51,15 +53,23 @@ final class FitWatch {
   }
 
   private void look() throws IOException {
-    JsonNode state = MAPPER.readTree(rendezvous.state());
-    state.get("log").forEach(text -> LOG.info("Thalweg: {}", text.asText()));
-    metrics.update(state);
-    line.show(state.get("progress").asText());
+    JsonNode state = state();
+    show(state);
     state.get("forsaken_seats").forEach(seat -> jobs.restart(seat.asInt()));
     String error = state.get("error").asText();
     if (!error.isEmpty()) {
       throw new ThalwegException(error);
     }
+  }
+
+  private JsonNode state() throws IOException {
+    return MAPPER.readTree(rendezvous.state());
+  }
+
+  private void show(JsonNode state) {
+    state.get("log").forEach(text -> LOG.info("Thalweg: {}", text.asText()));
+    metrics.update(state);
+    line.show(state.get("progress").asText());
   }
 
   private static String rootCause(Throwable failure) {

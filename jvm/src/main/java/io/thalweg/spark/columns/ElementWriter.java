@@ -49,6 +49,31 @@ public abstract class ElementWriter {
     }
   }
 
+  /** 8-byte whole numbers. What is no class of the model is an error here, where the row is known, and not while training. */
+  static ElementWriter ofClasses(ClassNumbers classes) {
+    return new ElementWriter() {
+      private final ElementWriter whole = of(DType.I64);
+
+      @Override
+      public void put(ByteBuffer buffer, double value) {
+        whole.put(buffer, value);
+        check((long) value);
+      }
+
+      @Override
+      public void put(ByteBuffer buffer, long value) {
+        whole.put(buffer, value);
+        check(value);
+      }
+
+      private void check(long label) {
+        if (!classes.contain(label)) {
+          throw new BadRowException("holds class " + label + "; the model has the classes 0 to " + (classes.count() - 1));
+        }
+      }
+    };
+  }
+
   private static final class F32 extends ElementWriter {
     @Override
     public void put(ByteBuffer buffer, double value) {

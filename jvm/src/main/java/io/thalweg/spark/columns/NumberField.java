@@ -16,10 +16,17 @@ final class NumberField extends TrainingField {
   /**
    * @param role "input" or "target"
    * @param dims of one row
+   * @param classes that the numbers must be, if they are I64; null: any number will do
    */
-  record NumberSpec(String name, String role, DType dtype, long[] dims, ArrayList<ColumnReader> readers) implements Spec {
+  record NumberSpec(
+      String name, String role, DType dtype, long[] dims, ArrayList<ColumnReader> readers, ClassNumbers classes)
+      implements Spec {
     NumberSpec(String name, String role, DType dtype, long[] dims, List<ColumnReader> readers) {
-      this(name, role, dtype, dims, new ArrayList<>(readers));
+      this(name, role, dtype, dims, new ArrayList<>(readers), null);
+    }
+
+    static NumberSpec ofTarget(TrainingColumns.Target target, List<ColumnReader> readers) {
+      return new NumberSpec("target", "target", target.dtype(), target.dims(), new ArrayList<>(readers), target.classes());
     }
 
     @Override
@@ -45,7 +52,8 @@ final class NumberField extends TrainingField {
 
   private NumberField(NumberSpec spec) {
     this.spec = spec;
-    writer = ElementWriter.of(spec.dtype());
+    boolean classes = spec.classes() != null && spec.dtype() == DType.I64;
+    writer = classes ? ElementWriter.ofClasses(spec.classes()) : ElementWriter.of(spec.dtype());
     rowBytes = Math.toIntExact(Tensor.bytes(spec.dtype(), spec.dims()));
     rowElements = rowBytes / spec.dtype().bytes();
   }

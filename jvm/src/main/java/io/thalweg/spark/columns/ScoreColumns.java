@@ -4,7 +4,6 @@ package io.thalweg.spark.columns;
 import io.thalweg.DType;
 import io.thalweg.Scores;
 import java.io.Serializable;
-import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.Iterator;
 import java.util.List;
@@ -26,7 +25,7 @@ public final class ScoreColumns implements Serializable {
 
   private static NumberField.NumberSpec spec(SourceColumns source, DType dtype, long elements, String... columns) {
     List<ColumnReader> readers = Arrays.stream(columns).map(source::reader).toList();
-    return new NumberField.NumberSpec("scores", "input", dtype, new long[] {elements}, new ArrayList<>(readers));
+    return new NumberField.NumberSpec("scores", "input", dtype, new long[] {elements}, readers);
   }
 
   /** Adds all rows, a batch at a time. */

@@ -20,8 +20,9 @@ public final class TrainingColumns implements Serializable {
    * A type that the loss takes for the target of a row.
    *
    * @param dims of one row
+   * @param classes where they are class numbers; else null
    */
-  public record Target(DType dtype, long[] dims) {
+  public record Target(DType dtype, long[] dims, ClassNumbers classes) {
     long elements() {
       long product = 1;
       for (long dim : dims) {
@@ -49,8 +50,7 @@ public final class TrainingColumns implements Serializable {
       labels.add(source.reader(column));
     }
     boolean scalars = Arrays.stream(labelColumns).allMatch(source::isScalar);
-    Target target = choose(targets, labels, scalars);
-    fields.add(new NumberField.NumberSpec("target", "target", target.dtype(), target.dims(), labels));
+    fields.add(NumberField.NumberSpec.ofTarget(choose(targets, labels, scalars), labels));
     for (ModelInput input : inputs) {
       if (input instanceof ImageInput image) {
         fields.add(new BytesField.NameSpec(image));
