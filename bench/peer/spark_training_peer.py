@@ -169,6 +169,8 @@ learning_rate = 0.001
 loss = "cross_entropy"
 [optimizer]
 name = "sgd"
+[output]
+model = "{self.folder.name}/trained.onnx"
 """)
         program = str(pathlib.Path(os.environ["THALWEG_BENCH_BIN"]).with_name("thalweg"))
         self.command = [program, "launch", "-n", str(self.threads), "--", program, "train", "--json", str(job)]

@@ -4,6 +4,7 @@ package io.thalweg;
 import io.thalweg.ProcessLock.Mode;
 import java.io.IOException;
 import java.io.InputStream;
+import java.io.OutputStream;
 import java.nio.file.FileAlreadyExistsException;
 import java.nio.file.Files;
 import java.nio.file.Path;
@@ -11,6 +12,7 @@ import java.nio.file.StandardCopyOption;
 import java.nio.file.attribute.FileTime;
 import java.nio.file.attribute.PosixFilePermission;
 import java.nio.file.attribute.PosixFilePermissions;
+import java.security.DigestOutputStream;
 import java.security.MessageDigest;
 import java.security.NoSuchAlgorithmException;
 import java.time.Instant;
@@ -36,10 +38,16 @@ public final class HostCache {
   /** Shared by those who are about to use entries; whoever has it alone may delete some. */
   private static final String GATE = "cache.lock";
 
-  /** Writes one file of an entry. */
+  /** Writes one file of an entry, and gives the SHA-256 of what it wrote. */
   @FunctionalInterface
   public interface FileWriter {
-    void write(String file, Path target) throws IOException;
+    String write(String file, Path target) throws IOException;
+  }
+
+  /** Of a file. */
+  @FunctionalInterface
+  public interface Content {
+    void writeTo(OutputStream stream) throws IOException;
   }
 
   private final Path root;
@@ -136,10 +144,9 @@ public final class HostCache {
   private static void replace(Path file, String name, String hash, FileWriter writer) throws IOException {
     Path part = file.resolveSibling(name + ".part-" + ProcessHandle.current().pid());
     try {
-      writer.write(name, part);
-      String written = sha256(part);
+      String written = writer.write(name, part);
       if (!written.equals(hash)) {
-        throw new IOException(part + " has the SHA-256 " + written + " after it was written, not " + hash);
+        throw new IOException(part + " was written with the SHA-256 " + written + ", not " + hash);
       }
       Files.move(part, file, StandardCopyOption.ATOMIC_MOVE, StandardCopyOption.REPLACE_EXISTING);
     } finally {
@@ -179,6 +186,15 @@ public final class HostCache {
       for (int count = stream.read(buffer); count >= 0; count = stream.read(buffer)) {
         digest.update(buffer, 0, count);
       }
+    }
+    return HexFormat.of().formatHex(digest.digest());
+  }
+
+  /** Writes a file. Gives the SHA-256 of its content. */
+  public static String write(Path target, Content content) throws IOException {
+    MessageDigest digest = digest();
+    try (OutputStream stream = new DigestOutputStream(Files.newOutputStream(target), digest)) {
+      content.writeTo(stream);
     }
     return HexFormat.of().formatHex(digest.digest());
   }

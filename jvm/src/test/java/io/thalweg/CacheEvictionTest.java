@@ -39,7 +39,7 @@ class CacheEvictionTest {
   }
 
   private static CachedFolder put(HostCache cache, String name) throws IOException {
-    return cache.use(name, Map.of("file", HostCache.sha256(CONTENT)), (file, target) -> Files.write(target, CONTENT));
+    return cache.use(name, Map.of("file", HostCache.sha256(CONTENT)), (file, target) -> HostCache.write(target, stream -> stream.write(CONTENT)));
   }
 
   private static void putAndLeave(HostCache cache, String name, int minutesAgo) throws IOException {

@@ -51,7 +51,7 @@ class HostCacheTest {
                 () ->
                     cache.use(NAME, FILES, (name, target) -> {
                       writes.incrementAndGet();
-                      Files.write(target, CONTENT);
+                      return HostCache.write(target, stream -> stream.write(CONTENT));
                     })));
       }
       for (Future<CachedFolder> folder : folders) {
@@ -66,9 +66,9 @@ class HostCacheTest {
   @Test
   void replacesADamagedFile() throws IOException {
     HostCache cache = newCache(Long.MAX_VALUE);
-    Path file = cache.use(NAME, FILES, (name, target) -> Files.write(target, CONTENT)).path().resolve("file");
+    Path file = cache.use(NAME, FILES, (name, target) -> HostCache.write(target, stream -> stream.write(CONTENT))).path().resolve("file");
     Files.writeString(file, "damaged");
-    cache.use(NAME, FILES, (name, target) -> Files.write(target, CONTENT));
+    cache.use(NAME, FILES, (name, target) -> HostCache.write(target, stream -> stream.write(CONTENT)));
     assertEquals("content", Files.readString(file));
   }
 
@@ -78,7 +78,7 @@ class HostCacheTest {
     IOException failure =
         assertThrows(
             IOException.class,
-            () -> cache.use(NAME, FILES, (name, target) -> Files.writeString(target, "something else")));
+            () -> cache.use(NAME, FILES, (name, target) -> HostCache.write(target, stream -> stream.write(1))));
     assertTrue(failure.getMessage().contains("SHA-256"), failure.getMessage());
     try (Stream<Path> files = Files.list(cache.root().resolve(NAME))) {
       assertEquals(0, files.count());

@@ -7,9 +7,7 @@ import io.thalweg.ThalwegException;
 import java.io.IOException;
 import java.io.InputStream;
 import java.nio.charset.StandardCharsets;
-import java.nio.file.Files;
 import java.nio.file.Path;
-import java.nio.file.StandardCopyOption;
 import java.util.LinkedHashMap;
 import java.util.Locale;
 import java.util.Map;
@@ -51,7 +49,7 @@ public final class NativeLibrary {
         hashes,
         (file, target) -> {
           try (InputStream stream = open(resources + file)) {
-            Files.copy(stream, target, StandardCopyOption.REPLACE_EXISTING);
+            return HostCache.write(target, stream::transferTo);
           }
         });
   }

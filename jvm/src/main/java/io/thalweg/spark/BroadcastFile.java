@@ -47,7 +47,8 @@ final class BroadcastFile implements Serializable {
   CachedFile use() {
     try {
       HostCache cache = HostCache.standard();
-      return new CachedFile(cache.use("model-" + hash, Map.of(name, hash), (file, target) -> write(target)), name);
+      HostCache.FileWriter writer = (file, target) -> HostCache.write(target, this::writeTo);
+      return new CachedFile(cache.use("model-" + hash, Map.of(name, hash), writer), name);
     } catch (IOException failure) {
       throw new ThalwegException("the model cannot be put into this host's cache: " + failure.getMessage(), failure);
     }
@@ -58,11 +59,9 @@ final class BroadcastFile implements Serializable {
     chunks.forEach(Broadcast::destroy);
   }
 
-  private void write(Path target) throws IOException {
-    try (OutputStream stream = Files.newOutputStream(target)) {
-      for (Broadcast<byte[]> chunk : chunks) {
-        stream.write(chunk.value());
-      }
+  private void writeTo(OutputStream stream) throws IOException {
+    for (Broadcast<byte[]> chunk : chunks) {
+      stream.write(chunk.value());
     }
   }
 }

@@ -10,7 +10,6 @@ import java.io.OutputStream;
 import java.lang.ref.Cleaner;
 import java.nio.file.Files;
 import java.nio.file.Path;
-import java.nio.file.StandardCopyOption;
 import java.util.Map;
 import org.apache.hadoop.conf.Configuration;
 import org.apache.hadoop.fs.FileSystem;
@@ -46,10 +45,11 @@ final class ModelFile {
       HostCache cache = HostCache.standard();
       Path incoming = cache.newFile(".onnx");
       try {
+        String hash;
         try (InputStream stream = system.open(source)) {
-          Files.copy(stream, incoming, StandardCopyOption.REPLACE_EXISTING);
+          hash = HostCache.write(incoming, stream::transferTo);
         }
-        return keep(cache, HostCache.sha256(incoming), (name, target) -> Files.move(incoming, target));
+        return keep(cache, hash, target -> Files.move(incoming, target));
       } finally {
         Files.deleteIfExists(incoming);
       }
@@ -58,9 +58,22 @@ final class ModelFile {
     }
   }
 
+  /** A new model. */
+  static ModelFile keep(byte[] model) throws IOException {
+    return keep(HostCache.standard(), HostCache.sha256(model), target -> Files.write(target, model));
+  }
+
+  private interface Writer {
+    void write(Path target) throws IOException;
+  }
+
   /** The file of this hash, which {@code writer} writes if the cache does not have it. */
-  static ModelFile keep(HostCache cache, String hash, HostCache.FileWriter writer) throws IOException {
-    return new ModelFile(hash, cache.use("model-" + hash, Map.of(NAME, hash), writer));
+  private static ModelFile keep(HostCache cache, String hash, Writer writer) throws IOException {
+    HostCache.FileWriter known = (name, target) -> {
+      writer.write(target);
+      return hash;
+    };
+    return new ModelFile(hash, cache.use("model-" + hash, Map.of(NAME, hash), known));
   }
 
   /** To a path on any file system that Spark knows. */

@@ -4,10 +4,8 @@ package io.thalweg.spark;
 import com.fasterxml.jackson.databind.JsonNode;
 import com.fasterxml.jackson.databind.ObjectMapper;
 import com.fasterxml.jackson.databind.node.ObjectNode;
-import io.thalweg.HostCache;
 import io.thalweg.ThalwegException;
 import java.io.IOException;
-import java.nio.file.Files;
 import java.util.List;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
@@ -27,14 +25,10 @@ record TrainedModel(ModelFile file, String report) {
   static TrainedModel of(List<TrainingOutcome> outcomes) throws IOException {
     for (TrainingOutcome outcome : outcomes) {
       if (outcome.model() != null) {
-        return new TrainedModel(keep(outcome.model()), report(outcome, outcomes));
+        return new TrainedModel(ModelFile.keep(outcome.model()), report(outcome, outcomes));
       }
     }
     throw new ThalwegException("no worker has given the trained model back");
-  }
-
-  private static ModelFile keep(byte[] model) throws IOException {
-    return ModelFile.keep(HostCache.standard(), HostCache.sha256(model), (name, target) -> Files.write(target, model));
   }
 
   /** What one worker says of the whole, with the sums over all. */

@@ -60,7 +60,7 @@ class SharedModelsTest {
     String hash = HostCache.sha256(content);
     try {
       return new CachedFile(
-          cache.use("model-" + hash, Map.of("m.onnx", hash), (name, target) -> Files.write(target, content)), "m.onnx");
+          cache.use("model-" + hash, Map.of("m.onnx", hash), (name, target) -> HostCache.write(target, stream -> stream.write(content))), "m.onnx");
     } catch (IOException failure) {
       throw new UncheckedIOException(failure);
     }
