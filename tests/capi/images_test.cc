@@ -6,6 +6,7 @@
 #include <iterator>
 #include <vector>
 
+#include "support/source_dir.h"
 #include "thalweg/c_api.h"
 #include "thalweg/data/transforms.h"
 

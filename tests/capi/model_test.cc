@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include "formats/onnx/small_model.h"
+#include "support/source_dir.h"
 #include "support/temporary_directory.h"
 #include "thalweg/c_api.h"
 

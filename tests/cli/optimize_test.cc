@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include "cli/program.h"
+#include "support/source_dir.h"
 #include "support/temporary_directory.h"
 #include "thalweg/inference.h"
 #include "thalweg/npy.h"

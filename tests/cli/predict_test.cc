@@ -5,6 +5,7 @@
 #include "cli/color_model.h"
 #include "cli/program.h"
 #include "support/golden_image.h"
+#include "support/source_dir.h"
 #include "thalweg/npy.h"
 #include "thalweg/safetensors.h"
 

@@ -6,6 +6,7 @@
 #include <nlohmann/json.hpp>
 
 #include "support/process.h"
+#include "support/source_dir.h"
 
 namespace thalweg::testing {
 

@@ -9,6 +9,7 @@
 #include "cli/program.h"
 #include "support/bad_images.h"
 #include "support/mpirun.h"
+#include "support/source_dir.h"
 #include "support/temporary_directory.h"
 
 namespace thalweg::testing {

@@ -5,6 +5,7 @@
 #include <filesystem>
 
 #include "fuzz/targets.h"
+#include "support/source_dir.h"
 #include "support/temporary_directory.h"
 
 namespace thalweg {

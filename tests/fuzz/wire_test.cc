@@ -7,6 +7,7 @@
 #include <random>
 
 #include "fuzz/wire_targets.h"
+#include "support/source_dir.h"
 #include "support/temporary_directory.h"
 
 namespace thalweg {

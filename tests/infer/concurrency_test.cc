@@ -12,6 +12,7 @@
 #include "formats/onnx/small_model.h"
 #include "support/op_check.h"
 #include "support/sanitized.h"
+#include "support/source_dir.h"
 #include "thalweg/inference.h"
 #include "thalweg/safetensors.h"
 

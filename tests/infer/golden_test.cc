@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include "support/op_check.h"
+#include "support/source_dir.h"
 #include "thalweg/inference.h"
 #include "thalweg/safetensors.h"
 

@@ -7,6 +7,7 @@
 
 #include "base/threads.h"
 #include "bench/training_run.h"
+#include "support/source_dir.h"
 
 namespace thalweg::testing {
 namespace {

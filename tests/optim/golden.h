@@ -6,6 +6,8 @@
 #include <string>
 #include <vector>
 
+#include "support/source_dir.h"
+
 namespace thalweg::optim {
 
 /// A file beside make_golden.py, which wrote it.

@@ -7,6 +7,7 @@
 #include <cstdlib>
 #include <string>
 
+#include "support/source_dir.h"
 #include "thalweg/data/idx.h"
 
 namespace thalweg::testing {

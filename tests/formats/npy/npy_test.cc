@@ -9,6 +9,7 @@
 #include "formats/npy/array.h"
 #include "formats/npy/zip.h"
 #include "support/error_text.h"
+#include "support/source_dir.h"
 #include "support/temporary_directory.h"
 
 namespace thalweg::testing {
