@@ -8,6 +8,10 @@ CASES ?=
 ONNX_CASES ?=
 # How long each fuzzer runs.
 FUZZ_SECONDS ?= 600
+# The Spark that the jar is for, and the Scala of that Spark, as in: make jar SPARK=3.5.7 SCALA=2.12.
+SPARK ?= 4.2.0
+SCALA ?= 2.13
+SPARK_OPTIONS := -DTHALWEG_SPARK_VERSION=$(SPARK) -DTHALWEG_SCALA_VERSION=$(SCALA)
 # Arguments of the demo program.
 DEMO_ARGS ?=
 export THALWEG_DEPS ?= $(HOME)/.cache/thalweg
@@ -16,7 +20,7 @@ export CCACHE_BASEDIR ?= $(CURDIR)
 export CCACHE_NOHASHDIR ?= 1
 
 .DEFAULT_GOAL := help
-.PHONY: help setup build test test-asan test-tsan test-long test-torch lint tidy format bench demo onnx-suite onnx-models fuzz wheel jar test-spark install clean
+.PHONY: help setup build test test-asan test-tsan test-long test-torch lint tidy format bench demo onnx-suite onnx-models fuzz wheel jar jar-wheel test-spark install clean
 
 help: ## list the targets
 	@sed -n 's/^\([a-z-]*\):[^#]*## \(.*\)/  make \1\t\2/p' $(MAKEFILE_LIST) | expand -t 22
@@ -27,7 +31,7 @@ setup: ## install what the build needs (Debian 12)
 build: build-release ## build everything into build/release
 
 build-%: setup
-	@cmake --preset $* $(if $(CI),,--log-level=WARNING)
+	@cmake --preset $* $(SPARK_OPTIONS) $(if $(CI),,--log-level=WARNING)
 	@cmake --build --preset $* --parallel $(JOBS)
 
 test: ## check and test everything quick enough for every change
@@ -97,8 +101,11 @@ wheel: setup ## the Python package as a wheel in build/wheel_check, checked in a
 
 jar: setup ## the jar for Spark: build/release/jvm/thalweg-spark.jar
 	@scripts/setup-spark
-	@cmake --preset release $(if $(CI),,--log-level=WARNING)
+	@cmake --preset release $(SPARK_OPTIONS) $(if $(CI),,--log-level=WARNING)
 	@cmake --build --preset release --parallel $(JOBS) --target thalweg_jar
+
+jar-wheel: jar ## the jar as a Python package, for pip: build/release/jvm/thalweg_spark_jar-*.whl
+	@cmake --build --preset release --target thalweg_jar_wheel
 
 test-spark: build-release jar ## the jar on Spark clusters of this machine; SPARK_TESTS="-k vector" runs some
 	@OMP_WAIT_POLICY=passive PYTHONPATH=$(CURDIR)/build/release/python PYTHONDONTWRITEBYTECODE=1 \

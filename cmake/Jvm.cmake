@@ -47,13 +47,17 @@ add_custom_command(
 
 file(GLOB_RECURSE jvm_sources CONFIGURE_DEPENDS "${PROJECT_SOURCE_DIR}/jvm/src/main/java/*.java"
      "${PROJECT_SOURCE_DIR}/jvm/src/main/resources/*")
+set(THALWEG_SPARK_VERSION "4.2.0" CACHE STRING "The Spark that the jar is compiled against")
+set(THALWEG_SCALA_VERSION "2.13" CACHE STRING "The Scala that this Spark was compiled with")
 set(jvm_jar "${PROJECT_BINARY_DIR}/jvm/thalweg-spark.jar")
 set(jvm_maven mvn --batch-mode --quiet --file "${PROJECT_SOURCE_DIR}/jvm/pom.xml" "-Drevision=${PROJECT_VERSION}"
+              "-Dspark.version=${THALWEG_SPARK_VERSION}" "-Dscala.binary.version=${THALWEG_SCALA_VERSION}"
               "-Dnative.directory=${jvm_native_dir}" "-Doutput.directory=${PROJECT_BINARY_DIR}/jvm/maven")
 add_custom_command(
   OUTPUT "${jvm_jar}"
   COMMAND ${jvm_maven} package -Dmaven.test.skip=true
-  COMMAND "${CMAKE_COMMAND}" -E copy "${PROJECT_BINARY_DIR}/jvm/maven/thalweg-spark_2.13-${PROJECT_VERSION}.jar" "${jvm_jar}"
+  COMMAND "${CMAKE_COMMAND}" -E copy "${PROJECT_BINARY_DIR}/jvm/maven/thalweg-spark_${THALWEG_SCALA_VERSION}-${PROJECT_VERSION}.jar"
+          "${jvm_jar}"
   # Where thalweg.spark.jar() looks for it.
   COMMAND "${CMAKE_COMMAND}" -E make_directory "${PROJECT_BINARY_DIR}/python/thalweg/spark"
   COMMAND "${CMAKE_COMMAND}" -E create_symlink "${jvm_jar}" "${PROJECT_BINARY_DIR}/python/thalweg/spark/thalweg-spark.jar"
@@ -61,3 +65,18 @@ add_custom_command(
   COMMENT "Building the jar for Spark"
   VERBATIM)
 add_custom_target(thalweg_jar DEPENDS "${jvm_jar}")
+
+# The jar as a Python package of its own: with the jar, which has the engine inside as well, that of the engine would exceed
+# what package registries take by default.
+set(jar_wheel_dir "${PROJECT_BINARY_DIR}/jvm/python")
+configure_file(jvm/python/pyproject.toml.in "${jar_wheel_dir}/pyproject.toml" @ONLY)
+add_custom_target(
+  thalweg_jar_wheel
+  COMMAND "${CMAKE_COMMAND}" -E copy_directory "${PROJECT_SOURCE_DIR}/jvm/python/thalweg_spark_jar"
+          "${jar_wheel_dir}/thalweg_spark_jar"
+  COMMAND "${CMAKE_COMMAND}" -E copy "${jvm_jar}" "${jar_wheel_dir}/thalweg_spark_jar/thalweg-spark.jar"
+  COMMAND "${Python_EXECUTABLE}" -m pip wheel --quiet --disable-pip-version-check --no-input --no-deps --no-build-isolation
+          --wheel-dir "${PROJECT_BINARY_DIR}/jvm" "${jar_wheel_dir}"
+  DEPENDS "${jvm_jar}"
+  COMMENT "Building the wheel that holds the jar"
+  VERBATIM)

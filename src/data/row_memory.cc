@@ -6,11 +6,26 @@
 #include <unistd.h>
 
 #include <cerrno>
+#include <cstdlib>
 #include <cstring>
 
 #include "thalweg/error.h"
 
 namespace thalweg::data {
+namespace {
+
+/// A file that is gone when it is closed; -1 and errno if there can be none.
+int open_nameless(const std::string& directory) {
+  const int file = ::open(directory.c_str(), O_TMPFILE | O_RDWR | O_CLOEXEC, 0600);
+  // Some file systems (NFS, older overlays) know only files with names.
+  if (file >= 0 || (errno != EOPNOTSUPP && errno != EISDIR && errno != EINVAL)) return file;
+  std::string name = directory + "/rows-XXXXXX";
+  const int named = ::mkostemp(name.data(), O_CLOEXEC);
+  if (named >= 0) ::unlink(name.c_str());
+  return named;
+}
+
+}  // namespace
 
 RowMemory::RowMemory(int64_t memory_bytes, std::string directory)
     : budget_(memory_bytes), directory_(std::move(directory)) {
@@ -42,7 +57,7 @@ void* RowMemory::map_file(size_t bytes) {
   TW_REQUIRE(!directory_.empty(), "the rows need more than the ", budget_,
              " bytes of memory that they may take; allow more, or name a folder for the rest");
   if (file_ < 0) {
-    file_ = ::open(directory_.c_str(), O_TMPFILE | O_RDWR | O_CLOEXEC, 0600);
+    file_ = open_nameless(directory_);
     TW_REQUIRE(file_ >= 0, directory_, ": no file for rows can be made here: ", std::strerror(errno));
   }
   // Room is asked for now: a full disk under a mapping would end the process.

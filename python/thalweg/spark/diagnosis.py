@@ -9,7 +9,16 @@ def _gib(count):
     return "no limit" if count is None else f"{count / 2**30:.1f} GiB"
 
 
+def _describe_group(report):
+    if "problem" in report:
+        return f"together\n  PROBLEM: {report['problem']}"
+    encrypted = ", over TLS" if report["tls"] else ""
+    return f"together\n  {report['workers']} worker(s) have trained a small network in {report['seconds']:.1f} s{encrypted}"
+
+
 def _describe(name, report):
+    if name == "group":
+        return _describe_group(report)
     lines = [f"executor {name} on {report.get('host', 'an unknown host')}"]
     system = report.get("system", {})
     if "cores" in report:
@@ -25,9 +34,10 @@ def _describe(name, report):
 
 
 def doctor(spark, show=True):
-    """Runs the engine on every executor; prints what was found, and gives it as a dict of each.
+    """Runs the engine on every executor, and a small training on all; prints what was found, and gives it as a dict of each.
 
-    A report has "problem" in it if the libraries do not load, the cache cannot be written, or an answer is wrong.
+    A report has "problem" in it if the libraries do not load, the cache cannot be written, or an answer is wrong; that of
+    "group", if the executors cannot reach the driver or each other.
     """
     found = java_class(spark, "Doctor").examine(spark._jsparkSession)
     reports = {name: json.loads(found[name]) for name in found}

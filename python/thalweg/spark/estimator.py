@@ -10,6 +10,7 @@ from pyspark.ml.wrapper import JavaEstimator
 from pyspark.sql import SparkSession
 
 import thalweg
+from thalweg.spark import progress
 from thalweg.spark.jar import java_class
 from thalweg.spark.model import Model
 from thalweg.spark.stage import reader, register, set_params
@@ -41,6 +42,10 @@ class Estimator(JavaEstimator, JavaMLReadable, JavaMLWritable):
         if model is not None:
             given["model"] = _source(model, inputs, example_inputs)
         set_params(self, {name: value for name, value in given.items() if value is not None})
+
+    def _fit_java(self, dataset):
+        with progress.shown(self._java_obj):
+            return super()._fit_java(dataset)
 
     def _create_model(self, java_model):
         return Model(java_model)

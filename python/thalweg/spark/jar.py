@@ -1,5 +1,6 @@
 """The jar, which brings the engine to the JVMs of Spark."""
 
+import importlib.util
 import os
 import pathlib
 
@@ -7,10 +8,17 @@ _NAME = "thalweg-spark.jar"
 
 
 def jar():
-    """The path of the jar, for spark.jars: THALWEG_SPARK_JAR if that is set, else the one beside this package."""
-    path = pathlib.Path(os.environ.get("THALWEG_SPARK_JAR") or pathlib.Path(__file__).with_name(_NAME))
+    """The path of the jar, for spark.jars: THALWEG_SPARK_JAR if that is set, else that of the package thalweg-spark-jar, else
+    the one beside this file."""
+    given = os.environ.get("THALWEG_SPARK_JAR")
+    package = importlib.util.find_spec("thalweg_spark_jar")
+    if given:
+        path = pathlib.Path(given)
+    else:
+        path = pathlib.Path(package.origin if package else __file__).with_name(_NAME)
     if not path.exists():
-        raise FileNotFoundError(f"there is no {path}; `make jar` builds it, and THALWEG_SPARK_JAR says where it is")
+        raise FileNotFoundError(f"there is no {path}: install thalweg-spark-jar (`make jar-wheel` builds it), or say with"
+                                " THALWEG_SPARK_JAR where the jar is (`make jar`)")
     return str(path.resolve())
 
 

@@ -173,6 +173,22 @@ public final class HostCache {
           folder + " can be written by everybody, and libraries are loaded from it; choose another folder with "
               + HOW_TO_CHOOSE);
     }
+    checkOwner(folder);
+  }
+
+  /** Of a folder that somebody may have made first. What root owns is as safe as the system. */
+  private static void checkOwner(Path folder) throws IOException {
+    Path probe = Files.createTempFile(folder, CacheEviction.INCOMING, ".owner");
+    try {
+      String owner = Files.getOwner(folder).getName();
+      if (!owner.equals(Files.getOwner(probe).getName()) && !owner.equals("root")) {
+        throw new IOException(
+            folder + " belongs to " + owner + ", and libraries are loaded from it; choose another folder with "
+                + HOW_TO_CHOOSE);
+      }
+    } finally {
+      Files.deleteIfExists(probe);
+    }
   }
 
   public static String sha256(byte[] bytes) {

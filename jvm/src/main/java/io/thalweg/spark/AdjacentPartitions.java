@@ -28,7 +28,7 @@ final class AdjacentPartitions implements PartitionCoalescer, java.io.Serializab
       int end = (int) ((long) all.length * (i + 1) / groups.length);
       groups[i] = new PartitionGroup(Option.apply(commonPlace(parent, all, begin, end)));
       for (int p = begin; p < end; ++p) {
-        groups[i].partitions().append(all[p]);
+        groups[i].partitions().$plus$eq(all[p]); // append takes other arguments in Scala 2.12
       }
     }
     return groups;

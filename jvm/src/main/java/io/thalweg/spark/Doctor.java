@@ -3,6 +3,7 @@ package io.thalweg.spark;
 
 import com.fasterxml.jackson.core.JsonProcessingException;
 import com.fasterxml.jackson.databind.ObjectMapper;
+import com.fasterxml.jackson.databind.node.ObjectNode;
 import io.thalweg.DType;
 import io.thalweg.HostCache;
 import io.thalweg.Model;
@@ -20,52 +21,114 @@ import java.util.Collections;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
+import java.util.Set;
 import java.util.TreeMap;
+import java.util.TreeSet;
 import org.apache.spark.SparkConf;
 import org.apache.spark.SparkEnv;
 import org.apache.spark.TaskContext;
 import org.apache.spark.api.java.JavaSparkContext;
+import org.apache.spark.sql.Dataset;
+import org.apache.spark.sql.Row;
 import org.apache.spark.sql.SparkSession;
+import org.apache.spark.sql.functions;
+import scala.collection.Iterator;
 
 /** Looks at every executor before anything else runs there: whether the engine loads, computes, and has what it needs. */
 public final class Doctor {
   /** Adds up the two elements of each row. */
   private static final String SUM_MODEL = "/io/thalweg/spark/sum.onnx";
+  private static final ObjectMapper MAPPER = new ObjectMapper();
+  /** What Spark calls the executor of a local master. */
+  private static final String DRIVER = "driver";
   private static final int MOST_ROUNDS = 5;
+  private static final int LENET_PIXELS = 28 * 28;
+  private static final double GROUP_SECONDS = 30;
   /** So that one executor does not take the tasks of all. */
   private static final long TASK_MILLISECONDS = 300;
 
   private Doctor() {}
 
-  /** A JSON object for each executor that could be reached, by their names; "problem" in it says what is wrong. */
-  public static Map<String, String> examine(SparkSession session) {
+  /**
+   * A JSON object for each executor, by their names, and for "group", in which a worker of each trains with the others;
+   * "problem" in one says what is wrong.
+   */
+  public static Map<String, String> examine(SparkSession session) throws JsonProcessingException {
     JavaSparkContext context = JavaSparkContext.fromSparkContext(session.sparkContext());
-    // Spark counts the driver among them.
-    int executors = Math.max(1, context.sc().statusTracker().getExecutorInfos().length - 1);
-    int tasks = Math.max(executors, context.defaultParallelism()) * 2;
+    Set<String> executors = executors(context);
+    int tasks = Math.max(executors.size(), context.defaultParallelism()) * 2;
+    String overhead = NativeMemory.of(context.getConf(), context.master()).bytes() / (1 << 20) + "m";
     Map<String, String> reports = new TreeMap<>();
-    for (int round = 0; round < MOST_ROUNDS && reports.size() < executors; ++round) {
+    for (int round = 0; round < MOST_ROUNDS && !reports.keySet().containsAll(executors); ++round) {
       List<Integer> numbers = Collections.nCopies(tasks, 0);
-      for (String[] report : context.parallelize(numbers, tasks).map(ignored -> examineHere()).collect()) {
+      for (String[] report : context.parallelize(numbers, tasks).map(ignored -> examineHere(overhead)).collect()) {
         reports.put(report[0], report[1]);
       }
     }
+    for (String executor : executors) {
+      reports.putIfAbsent(executor, problem("none of " + MOST_ROUNDS * tasks + " tasks has run there: it is busy or gone"));
+    }
+    reports.put("group", trainTogether(session, executors.size()));
     return reports;
   }
 
-  private static String[] examineHere() throws InterruptedException, JsonProcessingException {
+  /** Without the driver, which counts as one for Spark, unless it is the only one. */
+  private static Set<String> executors(JavaSparkContext context) {
+    Set<String> names = new TreeSet<>();
+    for (Iterator<String> all = context.sc().getExecutorIds().iterator(); all.hasNext(); ) {
+      names.add(all.next());
+    }
+    return names.isEmpty() ? Set.of(DRIVER) : names;
+  }
+
+  /** Whether workers reach the driver and each other, in the only way that tells: a training. */
+  private static String trainTogether(SparkSession session, int workers) throws JsonProcessingException {
+    Dataset<Row> frame =
+        session
+            .range(0, workers, 1, workers)
+            .select(
+                functions.array_repeat(functions.lit(0.5f), LENET_PIXELS).as("image"), functions.lit(0).as("label"));
+    long begin = System.nanoTime();
+    try {
+      TrainedModel trained =
+          new Fit(
+                  new ThalwegEstimator()
+                      .setModel("zoo:lenet")
+                      .setInputCols("image")
+                      .setLabelCols("label")
+                      .setLoss("cross_entropy")
+                      .setEpochs(1)
+                      .setBatchSize(workers)
+                      .setNumWorkers(workers)
+                      .setFormSeconds(GROUP_SECONDS),
+                  frame)
+              .run();
+      ObjectNode report = (ObjectNode) MAPPER.readTree(trained.report());
+      return report.put("seconds", (System.nanoTime() - begin) / 1e9).toString();
+    } catch (ThalwegException failure) {
+      return problem("the executors cannot train together: " + failure.getMessage()
+          + ". Executors must reach the driver (spark.driver.host) and each other at any port");
+    }
+  }
+
+  private static String problem(String text) throws JsonProcessingException {
+    return MAPPER.writeValueAsString(Map.of("problem", text));
+  }
+
+  private static String[] examineHere(String overhead) throws InterruptedException, JsonProcessingException {
     Map<String, Object> report = new LinkedHashMap<>();
     try {
       describeProcess(report);
+      report.put("memory_overhead", overhead);
       HostCache cache = HostCache.standard();
       report.put("cache", cache.root().toString());
-      report.put("system", new ObjectMapper().readTree(NativeModel.system()));
+      report.put("system", MAPPER.readTree(NativeModel.system()));
       report.put("answer", answer(cache));
     } catch (Exception | LinkageError failure) {
       report.put("problem", failure.toString());
     }
     Thread.sleep(TASK_MILLISECONDS);
-    return new String[] {SparkEnv.get().executorId(), new ObjectMapper().writeValueAsString(report)};
+    return new String[] {SparkEnv.get().executorId(), MAPPER.writeValueAsString(report)};
   }
 
   private static void describeProcess(Map<String, Object> report) throws IOException {
@@ -74,7 +137,6 @@ public final class Doctor {
     report.put("cores", conf.get("spark.executor.cores", "not set"));
     report.put("task_cpus", TaskContext.get().cpus());
     report.put("heap_bytes", Runtime.getRuntime().maxMemory());
-    report.put("memory_overhead", conf.get("spark.executor.memoryOverhead", "not set"));
     report.put("java", System.getProperty("java.version"));
   }
 

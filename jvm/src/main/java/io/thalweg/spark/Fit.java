@@ -27,7 +27,6 @@ import java.util.Locale;
 import java.util.Map;
 import java.util.OptionalLong;
 import java.util.Set;
-import org.apache.spark.SecurityManager;
 import org.apache.spark.SparkEnv;
 import org.apache.spark.api.java.JavaSparkContext;
 import org.apache.spark.sql.Column;
@@ -92,8 +91,8 @@ final class Fit {
 
   /** By spark.network.crypto, SASL (spark.authenticate.enableSaslEncryption) or TLS (spark.ssl.rpc). */
   private boolean sparkEncrypts() {
-    SecurityManager security = SparkEnv.get().securityManager();
-    return security.isEncryptionEnabled() || security.isSslRpcEnabled();
+    return SparkEnv.get().securityManager().isEncryptionEnabled()
+        || context.getConf().getBoolean("spark.ssl.rpc.enabled", false);
   }
 
   /** Of a file on any file system that Spark knows, which is written to {@code packed} for the workers. */
@@ -160,7 +159,7 @@ final class Fit {
               estimator.value(estimator.badRows()).orElse("").equals("skip"),
               metadata());
       try (TrainingJobs jobs = new TrainingJobs(workers.spread(rows), plan)) {
-        return TrainedModel.of(new FitWatch(rendezvous, jobs).await());
+        return TrainedModel.of(new FitWatch(rendezvous, jobs, estimator::setProgress).await());
       }
     } finally {
       model.destroy();

@@ -11,6 +11,7 @@ import java.util.concurrent.CancellationException;
 import java.util.concurrent.ExecutionException;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.TimeoutException;
+import java.util.function.Consumer;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
@@ -23,11 +24,13 @@ final class FitWatch {
   private final Rendezvous rendezvous;
   private final TrainingJobs jobs;
   private final FitMetrics metrics = new FitMetrics();
-  private final ProgressLine line = new ProgressLine();
+  private final ProgressLine line;
 
-  FitWatch(Rendezvous rendezvous, TrainingJobs jobs) {
+  /** @param progress hears how it goes, a line each time */
+  FitWatch(Rendezvous rendezvous, TrainingJobs jobs, Consumer<String> progress) {
     this.rendezvous = rendezvous;
     this.jobs = jobs;
+    this.line = new ProgressLine(progress);
   }
 
   List<TrainingOutcome> await() throws IOException {

@@ -25,6 +25,7 @@ public final class ThalwegEstimator extends Estimator<ThalwegModel> implements T
 
   private final String uid;
   private final transient TrainingParams.Holder params;
+  private transient volatile String progress = "";
 
   public ThalwegEstimator() {
     this(Identifiable$.MODULE$.randomUID("ThalwegEstimator"));
@@ -137,8 +138,18 @@ public final class ThalwegEstimator extends Estimator<ThalwegModel> implements T
     return (ThalwegEstimator) set(tls(), (Object) encrypt);
   }
 
+  /** How the fit under way goes, in a line; empty before its first step. For front ends that cannot see the console. */
+  public String progress() {
+    return progress;
+  }
+
+  void setProgress(String line) {
+    progress = line;
+  }
+
   @Override
   public ThalwegModel fit(Dataset<?> dataset) {
+    progress = "";
     TrainedModel trained = new Fit(this, dataset).run();
     ThalwegModel model = new ThalwegModel(uid, trained);
     model.setInputCols(required(inputCols()));

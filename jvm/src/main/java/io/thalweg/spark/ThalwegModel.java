@@ -14,6 +14,7 @@ import java.util.Arrays;
 import java.util.List;
 import java.util.Locale;
 import org.apache.hadoop.fs.Path;
+import org.apache.spark.SparkContext;
 import org.apache.spark.api.java.JavaSparkContext;
 import org.apache.spark.ml.Model;
 import org.apache.spark.ml.param.Param;
@@ -42,6 +43,7 @@ public final class ThalwegModel extends Model<ThalwegModel> implements Predictio
   private transient ModelFile file;
   private transient ModelSignature signature;
   private transient BroadcastFile broadcast;
+  private transient SparkContext broadcastIn;
   private transient String trainingReport;
 
   /** For Spark, which gives a stage that it reads its name and parameters. */
@@ -149,10 +151,12 @@ public final class ThalwegModel extends Model<ThalwegModel> implements Predictio
     return plan(schema).schema(schema);
   }
 
+  /** Once for each application: one that was stopped has taken its broadcasts along. */
   private synchronized BroadcastFile broadcast(SparkSession session) {
-    if (broadcast == null) {
-      JavaSparkContext context = JavaSparkContext.fromSparkContext(session.sparkContext());
-      broadcast = new BroadcastFile(file.path(), ModelFile.NAME, file.hash(), context);
+    SparkContext context = session.sparkContext();
+    if (broadcast == null || broadcastIn != context) {
+      broadcast = new BroadcastFile(file.path(), ModelFile.NAME, file.hash(), JavaSparkContext.fromSparkContext(context));
+      broadcastIn = context;
     }
     return broadcast;
   }

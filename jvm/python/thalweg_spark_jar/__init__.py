@@ -1,0 +1,1 @@
+"""Holds thalweg-spark.jar, which thalweg.spark.jar() finds."""
