@@ -162,6 +162,12 @@ class Pipeline {
   /// Of one image with so many channels, without the batch. Throws if images may come out in different sizes.
   TensorType output_type(int64_t channels) const;
 
+  /// The same without chance, for prediction, with images of the same size coming out. A crop is taken from the
+  /// middle: for random_resized_crop after the shorter side was scaled so that 1/8 of it is cut off (as 224 of 256), or
+  /// less if the crops of training never leave out as much. A flip that always happens stays; other flips, changes of
+  /// colour, expand and random_box_crop are left out.
+  Pipeline for_prediction() const;
+
   const std::vector<Transform>& transforms() const { return transforms_; }
   const Normalize& output() const { return output_; }
 
