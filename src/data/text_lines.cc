@@ -1,4 +1,6 @@
 // Copyright The Thalweg Authors. SPDX-License-Identifier: Apache-2.0
+#include "data/text_lines.h"
+
 #include <fcntl.h>
 #include <unistd.h>
 
@@ -107,7 +109,9 @@ void for_each_line(std::istream& file, const std::string& path, bool labels, con
 class TextLines::Impl {
  public:
   Impl(std::unique_ptr<const TextFile> file, Vocabulary vocabulary, const TextLinesOptions& options)
-      : file_(std::move(file)), vocabulary_(std::move(vocabulary)), options_(options) {
+      : file_(std::move(file)),
+        text_{std::move(vocabulary), options.tokenize, options.shape},
+        has_labels_(options.labels) {
     TW_REQUIRE(options.shape.length > 0, file_->name(), ": sequences of length ", options.shape.length);
     std::vector<std::string> names;
     file_->open([&](std::istream& stream) {
@@ -120,7 +124,8 @@ class TextLines::Impl {
   }
 
   int64_t size() const { return static_cast<int64_t>(places_.size()); }
-  const TextLinesOptions& options() const { return options_; }
+  const TextPreprocessing& text() const { return text_; }
+  bool has_labels() const { return has_labels_; }
   const Labels& labels() const { return labels_; }
 
   void read_line(int64_t index, int64_t* out) const {
@@ -129,7 +134,7 @@ class TextLines::Impl {
     thread_local std::string text;
     text.resize(static_cast<size_t>(place.length));
     TW_REQUIRE(file_->read(place.offset, text), file_->name(), ": changed or failed while line ", index, " was read");
-    shape_sequence(vocabulary_.encode(text, options_.tokenize), options_.shape, out);
+    text_.encode(text, out);
   }
 
  private:
@@ -137,8 +142,8 @@ class TextLines::Impl {
     int64_t offset, length;
   };
   const std::unique_ptr<const TextFile> file_;
-  const Vocabulary vocabulary_;
-  const TextLinesOptions options_;
+  const TextPreprocessing text_;
+  const bool has_labels_;
   std::vector<Place> places_;
   Labels labels_;
 };
@@ -150,23 +155,22 @@ TextLines::TextLines(const Files& files, const std::string& path, Vocabulary voc
     : impl_(std::make_unique<Impl>(std::make_unique<TextFile>(files, path), std::move(vocabulary), options)) {}
 TextLines::~TextLines() = default;
 int64_t TextLines::size() const { return impl_->size(); }
-std::vector<TensorType> TextLines::input_types() const {
-  return {{DType::kI64, {kFree, impl_->options().shape.length}}};
-}
+std::vector<TensorType> TextLines::input_types() const { return {{DType::kI64, {kFree, impl_->text().shape.length}}}; }
 std::vector<TensorType> TextLines::target_types() const {
-  if (!impl_->options().labels) return {};
+  if (!impl_->has_labels()) return {};
   return {{DType::kI64, {kFree}}};
 }
 void TextLines::read(std::span<const int64_t> indices, const Draw& /*draw*/, const Batch& batch, int64_t row) const {
   for (const int64_t index : indices) {
-    impl_->read_line(index, batch.inputs[0].data<int64_t>() + row * impl_->options().shape.length);
-    if (impl_->options().labels) {
+    impl_->read_line(index, batch.inputs[0].data<int64_t>() + row * impl_->text().shape.length);
+    if (impl_->has_labels()) {
       batch.targets[0].data<int64_t>()[row] = impl_->labels().labels[static_cast<size_t>(index)];
     }
     ++row;
   }
 }
 const std::vector<std::string>& TextLines::classes() const { return impl_->labels().classes; }
+const TextPreprocessing& TextLines::preprocessing() const { return impl_->text(); }
 
 namespace {
 
@@ -189,6 +193,24 @@ std::map<std::string, int64_t> count_tokens(const std::string& path, const TextL
 std::map<std::string, int64_t> count_tokens(const Files& files, const std::string& path,
                                             const TextLinesOptions& options) {
   return count_in(TextFile(files, path), options);
+}
+
+namespace {
+
+void read_lines_in(const TextFile& file, const std::function<void(std::string_view)>& use) {
+  file.open([&](std::istream& stream) {
+    for_each_line(stream, file.name(), false, [&](const Line& line) { use(line.text); });
+  });
+}
+
+}  // namespace
+
+void read_lines(const std::string& path, const std::function<void(std::string_view line)>& use) {
+  read_lines_in(TextFile(path), use);
+}
+
+void read_lines(const Files& files, const std::string& path, const std::function<void(std::string_view line)>& use) {
+  read_lines_in(TextFile(files, path), use);
 }
 
 }  // namespace thalweg::data

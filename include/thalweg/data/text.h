@@ -67,6 +67,22 @@ struct SequenceShape {
 };
 void shape_sequence(std::span<const int64_t> sequence, const SequenceShape& shape, int64_t* out);
 
+/// From text to a row of token numbers, as a model takes it: what travels with the model.
+struct TextPreprocessing {
+  Vocabulary vocabulary = {};
+  TokenizeOptions tokenize = {};
+  SequenceShape shape = {};
+
+  /// `out` has room for `shape.length` numbers.
+  void encode(std::string_view text, int64_t* out) const;
+
+  /// {"tokens": [...], "lower_case": true, "split_punctuation": true, "length": 500, "pad": "front", "truncate":
+  /// "front"}. Tokens must be there, the rest keeps its default where it is absent; unknown keys are errors, and so is
+  /// a token that is not UTF-8.
+  std::string to_json() const;
+  static TextPreprocessing from_json(const std::string& text);
+};
+
 struct TextLinesOptions {
   TokenizeOptions tokenize = {};
   SequenceShape shape = {};
@@ -89,6 +105,7 @@ class TextLines : public Dataset {
   std::vector<TensorType> target_types() const override;
   void read(std::span<const int64_t> indices, const Draw& draw, const Batch& batch, int64_t row) const override;
   const std::vector<std::string>& classes() const;
+  const TextPreprocessing& preprocessing() const;
 
  private:
   class Impl;
