@@ -12,6 +12,7 @@
 #include "capi/result.h"
 #include "capi/rows.h"
 #include "thalweg/c_training.h"
+#include "thalweg/data/metadata.h"
 
 using json = nlohmann::ordered_json;
 using thalweg::capi::guarded;
@@ -161,6 +162,10 @@ tw_status tw_training_save(const tw_training* training, const char* path, const 
       } catch (const json::exception& error) {
         thalweg::raise("the metadata are no JSON object of texts: ", error.what());
       }
+    }
+    // Reading leaves out what is random in the preprocessing: a model that was trained with chance predicts without.
+    for (auto& [name, value] : thalweg::data::to_properties(thalweg::data::metadata_from(properties))) {
+      properties[name] = value;
     }
     training->model.save(path, properties);
   });

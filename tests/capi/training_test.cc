@@ -127,12 +127,15 @@ TEST_F(Training, AloneFromRowsToAnOnnxFile) {
   EXPECT_TRUE(report["speaks"]);
   EXPECT_LT(report["epochs"][2]["loss"], report["epochs"][0]["loss"]);
   const std::string path = temporary("alone.onnx");
-  ASSERT_EQ(tw_training_save(training, path.c_str(), R"({"who": "me"})"), TW_OK) << tw_last_error();
+  const json properties = {{"who", "me"}, {"thalweg.preprocessing", R"({"transforms": [{"name": "random_crop"}]})"}};
+  ASSERT_EQ(tw_training_save(training, path.c_str(), properties.dump().c_str()), TW_OK) << tw_last_error();
   tw_training_free(training);
   tw_rows_free(rows);
   tw_model* model = nullptr;
   ASSERT_EQ(tw_model_load(path.c_str(), nullptr, &model), TW_OK) << tw_last_error();
   EXPECT_STREQ(tw_model_metadata(model, "who"), "me");
+  const json preprocessing = json::parse(tw_model_metadata(model, "thalweg.preprocessing"));
+  EXPECT_EQ(preprocessing["transforms"][0]["name"], "center_crop") << "prediction is not random";
   tw_model_free(model);
   // What was saved can be trained again.
   EXPECT_EQ(tw_training_model(path.c_str(), nullptr, temporary("again").c_str(), &result), TW_OK) << tw_last_error();
