@@ -23,9 +23,16 @@ struct Part {
 
 class Survey {
  public:
-  Survey(const std::string& directory, const DecodeOptions& options, const Progress& progress)
-      : directory_(directory), options_(options), progress_(progress) {
-    list_images(directory, "", paths_);
+  /// Of files of this machine if `files` is null.
+  Survey(const std::string& directory, const Files* files, const DecodeOptions& options, const Progress& progress)
+      : directory_(directory), files_(files), options_(options), progress_(progress) {
+    if (files == nullptr) {
+      list_images(directory, "", paths_);
+    } else {
+      for (const std::string& path : files->list()) {
+        if (has_image_extension(path)) paths_.add(path);
+      }
+    }
     TW_REQUIRE(paths_.size() > 0, directory, ": holds no images");
   }
 
@@ -49,7 +56,11 @@ class Survey {
     for (size_t i = next_++; i < paths_.size(); i = next_++) {
       const std::string path = directory_ + "/" + std::string(paths_[i]);
       try {
-        read_file(path, bytes);
+        if (files_ == nullptr) {
+          read_file(path, bytes);
+        } else {
+          files_->read(std::string(paths_[i]), bytes, kMostFileBytes);
+        }
         const ImageInfo info = inspect_image(bytes, path, options_);
         decode_image(bytes, path, options_);
         ++part.formats[name_of(info.format)];
@@ -69,6 +80,7 @@ class Survey {
   }
 
   const std::string directory_;
+  const Files* const files_;
   const DecodeOptions options_;
   const Progress progress_;
   TextList paths_;
@@ -88,11 +100,7 @@ void count_classes(const TextList& paths, std::map<std::string, int64_t>& classe
   }
 }
 
-}  // namespace
-
-ImageSummary describe_images(const std::string& directory, const DecodeOptions& options, const Progress& progress,
-                             int threads) {
-  Survey survey(directory, options, progress);
+ImageSummary summarize(Survey& survey, int threads) {
   Part found = survey.run(threads > 0 ? threads : available_processors());
   ImageSummary result;
   result.images = static_cast<int64_t>(survey.paths().size());
@@ -109,6 +117,19 @@ ImageSummary describe_images(const std::string& directory, const DecodeOptions& 
     result.mean_width += static_cast<double>(size.width) / count;
   }
   return result;
+}
+
+}  // namespace
+
+ImageSummary describe_images(const std::string& directory, const DecodeOptions& options, const Progress& progress,
+                             int threads) {
+  Survey survey(directory, nullptr, options, progress);
+  return summarize(survey, threads);
+}
+
+ImageSummary describe_images(const Files& files, const DecodeOptions& options, const Progress& progress, int threads) {
+  Survey survey(files.name(), &files, options, progress);
+  return summarize(survey, threads);
 }
 
 std::string to_string(const ImageSummary& summary, size_t most) {

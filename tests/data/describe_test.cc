@@ -30,5 +30,23 @@ TEST(DescribeImages, CountsClassesFormatsSizesAndBadFiles) {
                 directory / "dog/d.jpg" + ": the file is empty\n");
 }
 
+TEST(DescribeText, CountsLinesClassesAndLengths) {
+  const testing::TemporaryDirectory directory;
+  std::string text;
+  for (int i = 0; i < 100; ++i) text += i % 4 == 0 ? "bad\tno\n" : "good\tFine film!\n\n";
+  testing::write_bytes(directory / "reviews.txt", text);
+  EXPECT_EQ(to_string(describe_text(directory / "reviews.txt")),
+            "100 lines, 4 different tokens\n"
+            "tokens of a line: 1 to 3, mean 3; half have at most 3, 90% 3, 99% 3\n"
+            "2 classes\n  bad: 25\n  good: 75\n");
+  testing::write_bytes(directory / "plain.txt", "bad\tno\nwithout a class\n");
+  const TextSummary plain = describe_text(directory / "plain.txt");
+  EXPECT_TRUE(plain.classes.empty());
+  EXPECT_EQ(plain.shortest, 2) << "what lies before the tab is text";
+  EXPECT_EQ(plain.tokens, 5);
+  testing::write_bytes(directory / "empty.txt", "");
+  EXPECT_EQ(to_string(describe_text(directory / "empty.txt")), "0 lines, 0 different tokens\n");
+}
+
 }  // namespace
 }  // namespace thalweg::data

@@ -75,4 +75,14 @@ class ArrowFiles : public Files {
 
 FilesPtr remote_files(const std::string& uri) { return std::make_shared<ArrowFiles>(uri); }
 
+RemoteFile remote_file(const std::string& uri) {
+  const size_t options = std::min(uri.find('?'), uri.size());
+  const size_t host = uri.find("://");
+  const size_t slash = uri.rfind('/', options);
+  TW_REQUIRE(host != std::string::npos && slash > host + 2 && slash + 1 < options, without_secrets(uri),
+             ": is not the address of a file");
+  // The slash stays, for file:///name lies in the directory file:///.
+  return {remote_files(uri.substr(0, slash + 1) + uri.substr(options)), uri.substr(slash + 1, options - slash - 1)};
+}
+
 }  // namespace thalweg::data
