@@ -51,6 +51,8 @@ class Train : public Command {
   int run() override {
     job::Settings file = job::Settings::from_file(path_, overrides_);
     TrainJob job = read_job(file);
+    // Before the training, for a class name or token that the file cannot hold is an error.
+    const std::map<std::string, std::string> properties = data::to_properties(job.metadata);
     TrainOptions& options = job.training.options;
     if (json() && !shows_progress()) options.progress = ShowProgress::kNone;
     const std::shared_ptr<comm::Group> group = comm::join_launched(job.group);
@@ -65,7 +67,7 @@ class Train : public Command {
       trainer.fit(*job.train, job.validation.get());
     }
     const bool leads = group == nullptr || group->rank() == 0;
-    if (leads && !job.model_path.empty()) model.save(job.model_path, data::to_properties(job.metadata));
+    if (leads && !job.model_path.empty()) model.save(job.model_path, properties);
     if (leads) report(trainer, job.model_path);
     return kDone;
   }

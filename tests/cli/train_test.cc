@@ -140,6 +140,35 @@ TEST(TrainOnImages, BadFilesAreNamedOrLeftOutAndCounted) {
   EXPECT_THAT(answer.out, ::testing::ContainsRegex("photo.jpg: [ab] ")) << answer.error;
 }
 
+TEST(TrainOnTexts, TheModelKnowsHowTextBecomesItsInput) {
+  const TemporaryDirectory folder;
+  std::string lines;
+  for (int i = 0; i < 60; ++i) {
+    lines += "praise\tThe soup was lovely, as table " + std::to_string(i % 7) + " said\n";
+    lines += "complaint\tThe soup was awful, as table " + std::to_string(i % 7) + " said\n";
+  }
+  write_bytes(folder / "train.txt", lines);
+  write_bytes(folder / "other.txt", "praise\tgood\n");
+  const std::string path = folder / "job.toml";
+  write_bytes(path, "[data]\nkind = \"texts\"\npath = \"" + folder / "train.txt" + "\"\nvalidation = \"" +
+                        folder / "train.txt" + "\"\nlength = 12\ntruncate = \"back\"\n" +
+                        "[model]\nname = \"lstm_text\"\nembed = 8\nhidden = 16\n" +
+                        "[train]\nepochs = 12\nbatch_size = 20\nlearning_rate = 0.02\nmetric = \"accuracy\"\n");
+  const std::string model = folder / "model.onnx";
+  const ProcessResult run = run_program({"train", path, "--json", "--set", "output.model=" + model});
+  EXPECT_GT(json_of(run)["epochs"].back()["validation_accuracy"].get<double>(), 0.95) << run.error;
+  write_bytes(folder / "new.txt", "the soup was AWFUL, as table 9 said\nthe soup was lovely, as table 9 said\n");
+  const ProcessResult answer = run_program({"predict", model, folder / "new.txt", "--top", "1", "--format", "csv"});
+  EXPECT_THAT(answer.out, ::testing::ContainsRegex("0,complaint,.*\n1,praise,")) << answer.error;
+  const ProcessResult classes = run_program({"train", path, "--set", "data.validation=" + folder / "other.txt"});
+  EXPECT_EQ(classes.exit_code, 2);
+  EXPECT_THAT(classes.error,
+              HasSubstr("data.validation: its classes (praise) are not those of data.path (complaint, praise)"));
+  const ProcessResult small = run_program({"train", path, "--set", "model.vocab=5"});
+  EXPECT_EQ(small.exit_code, 2);
+  EXPECT_THAT(small.error, HasSubstr("--set model.vocab is 5, the vocabulary has"));
+}
+
 /// What the program says to a job of this text.
 ProcessResult run_job(const std::string& text, std::vector<std::string> more = {}) {
   const TemporaryDirectory folder;
