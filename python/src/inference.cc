@@ -3,6 +3,7 @@
 
 #include "bindings.h"
 #include "calls.h"
+#include "columns.h"
 #include "engine_calls.h"
 
 namespace thalweg::python {
@@ -26,7 +27,9 @@ nb::object call(const InferenceModel& model, const nb::args& args, const nb::kwa
   const auto input_name = [&](size_t i) -> const std::string& { return model.inputs()[i].name; };
   const auto output_name = [&](size_t i) -> const std::string& { return model.outputs()[i].name; };
   bool as_dict = false;
-  const std::vector<Tensor> inputs = call_inputs(args, named, model.inputs().size(), input_name, as_dict);
+  const bool is_table = args.size() == 1 && named.size() == 0 && is_table_for(model, args[0]);
+  const std::vector<Tensor> inputs = is_table ? inputs_from_table(model, args[0])
+                                              : call_inputs(args, named, model.inputs().size(), input_name, as_dict);
   const std::vector<Tensor> outputs = call_engine([&] { return model.run(inputs); });
   return call_result(outputs, output_name, as_dict);
 }
@@ -79,6 +82,7 @@ void bind_inference(nb::module_& module) {
     model = thalweg.Model.load("resnet.onnx")
     scores = model(images)                  # one array in, one out
     answers = model({"ids": ids, "mask": mask})  # by name; a dict comes back
+    tips = model(frame)                     # a pandas frame or Arrow table, if the file has features (thalweg.data.Features)
 
 Calls may come from several threads at once, and leave the interpreter free meanwhile.)");
   def_load(type, "load", "path", InferenceModel::load, "Reads an ONNX file.");

@@ -12,12 +12,12 @@ from thalweg._core.data import *  # noqa: F403
 from thalweg._core.data import FunctionDataset
 
 if TYPE_CHECKING:
-    from thalweg._arrow import Table, remote_files, table_columns  # noqa: F401
+    from thalweg._arrow import Table, read_columns, remote_files, table_columns  # noqa: F401
 
 
 def __getattr__(name):
     # Arrow is loaded when a table is first asked for.
-    if name not in ("Table", "remote_files", "table_columns"):
+    if name not in ("Table", "read_columns", "remote_files", "table_columns"):
         raise AttributeError(f"module 'thalweg.data' has no attribute '{name}'")
     from thalweg import _tables
 

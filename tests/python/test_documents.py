@@ -45,6 +45,7 @@ def values(columns):
     names = {"images": rng.random((4, 3, 32, 32)).astype("float32"), "ids": np.ones((2, 8), "int64")}
     names["mask"] = np.ones((2, 8), "float32")
     names["batch1"] = names["batch2"] = names["images"]
+    names["frame"] = pa.table({"city": ["Oslo", "Rome"] * 20, "fare": rng.random(40), "tip": rng.random(40)})
     for end in ("", "_test"):
         names["X" + end] = rng.normal(size=(120, columns))
         names["y" + end] = rng.integers(0, 3, 120)
