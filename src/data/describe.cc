@@ -5,7 +5,6 @@
 #include <atomic>
 #include <mutex>
 #include <sstream>
-#include <thread>
 
 #include "base/threads.h"
 #include "data/file_bytes.h"
@@ -31,9 +30,8 @@ class Survey {
 
   Part run(int threads) {
     std::vector<Part> parts(static_cast<size_t>(threads));
-    std::vector<std::thread> workers;
-    for (Part& part : parts) workers.emplace_back([&] { work(part); });
-    for (std::thread& worker : workers) worker.join();
+    std::atomic<size_t> next_part{0};
+    run_on_threads(threads, [&] { work(parts[next_part++]); });
     for (size_t i = 1; i < parts.size(); ++i) {
       for (const auto& [format, count] : parts[i].formats) parts[0].formats[format] += count;
       parts[0].sizes.insert(parts[0].sizes.end(), parts[i].sizes.begin(), parts[i].sizes.end());

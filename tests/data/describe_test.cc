@@ -5,7 +5,10 @@
 
 #include <filesystem>
 
+#include "support/error_text.h"
 #include "support/golden_image.h"
+#include "support/no_more_threads.h"
+#include "support/sanitized.h"
 #include "support/temporary_directory.h"
 
 namespace thalweg::data {
@@ -28,6 +31,23 @@ TEST(DescribeImages, CountsClassesFormatsSizesAndBadFiles) {
             "2 classes\n  cat: 2\n  dog: 2\n"
             "1 bad files\n  " +
                 directory / "dog/d.jpg" + ": the file is empty\n");
+}
+
+TEST(DescribeImages, OneThreadIsEnough) {
+  if (testing::kSanitized) GTEST_SKIP() << "the sanitizers make stacks of their own";
+  const testing::TemporaryDirectory directory;
+  std::filesystem::copy_file(testing::image_path("photo.jpg"), directory / "a.jpg");
+  const testing::NoMoreThreads limit;
+  EXPECT_EQ(describe_images(directory.path().string(), {}, {}, 4).formats.at("JPEG"), 1);
+}
+
+TEST(DescribeImages, WhatTheProgressThrowsComesOut) {
+  const testing::TemporaryDirectory directory;
+  for (int i = 0; i < 8; ++i) {
+    std::filesystem::copy_file(testing::image_path("photo.jpg"), directory / (std::to_string(i) + ".jpg"));
+  }
+  const auto stop = [](int64_t /*done*/, int64_t /*all*/) { raise("enough"); };
+  EXPECT_EQ(testing::error_text([&] { describe_images(directory.path().string(), {}, stop, 3); }), "enough");
 }
 
 }  // namespace
