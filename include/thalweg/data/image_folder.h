@@ -62,7 +62,8 @@ class ImageFolder : public Dataset {
 
  private:
   class Impl;
-  std::unique_ptr<Impl> impl_;
+  /// Shared with its readers: one that a loader has left behind may come back when this object is gone.
+  std::shared_ptr<Impl> impl_;
 };
 
 }  // namespace thalweg::data

@@ -30,7 +30,7 @@ struct Resize {
 };
 
 /// To a length of the shorter side, the ratio of the sides kept; less if the longer side would exceed `max_longer`
-/// (0: no limit).
+/// (0: no limit but that of DecodeOptions::max_pixels, past which the image is refused).
 struct ResizeShorter {
   int64_t shorter = 256;
   int64_t max_longer = 0;
@@ -124,9 +124,9 @@ struct Box {
 /// decoded when its pixels are first needed, and then only as much of it, and at the scale, that is needed.
 class ImageSample {
  public:
-  /// u8 [height, width, channels].
-  explicit ImageSample(Tensor pixels);
-  /// The bytes must stay until `pixels` was called or a pipeline has run. `name` is for errors.
+  /// u8 [height, width, channels]. `name` is for errors.
+  explicit ImageSample(Tensor pixels, std::string name = {}, const DecodeOptions& options = {});
+  /// The bytes must stay until `pixels` was called or a pipeline has run.
   ImageSample(std::span<const uint8_t> bytes, std::string name, const DecodeOptions& options = {});
   ~ImageSample();
   ImageSample(ImageSample&&) noexcept;
@@ -134,6 +134,7 @@ class ImageSample {
 
   ImageSize size() const;
   const Tensor& pixels();
+  const std::string& name() const { return name_; }
 
   std::vector<Box> boxes;
   /// Of the boxes; empty or as many.
@@ -144,6 +145,8 @@ class ImageSample {
  private:
   friend class ImageEdit;
   struct Encoded;
+  std::string name_;
+  DecodeOptions options_;
   Tensor pixels_;
   std::unique_ptr<Encoded> encoded_;
 };
@@ -155,7 +158,8 @@ class Pipeline {
   Pipeline() = default;
   Pipeline(std::vector<Transform> transforms, Normalize output = {});
 
-  /// The transforms only. What random ones do depends on `draw` and `index` alone.
+  /// The transforms only. What random ones do depends on `draw` and `index` alone. Throws Error that begins with the
+  /// sample's name, also if a transform would make more pixels of it than DecodeOptions::max_pixels allows.
   void transform(ImageSample& sample, const Draw& draw, int64_t index) const;
   /// Transforms, and writes the elements; `target` has as many as a row of `output_type`.
   void run(ImageSample& sample, const Draw& draw, int64_t index, void* target) const;
