@@ -5,12 +5,13 @@
 
 namespace thalweg::python {
 
-/// Ends a run after the step, or the batch of a validation, during which Ctrl-C, or another signal whose handler
-/// raises, came.
+/// Ends a run after the step, the batch of a validation or the wait for data during which Ctrl-C, or another signal
+/// whose handler raises, came.
 class SignalWatch : public Callback {
  public:
   void watch(Trainer& trainer) { trainer_ = &trainer; }
   void on_step(const TrainState& /*state*/) override { look(); }
+  void on_wait() override { look(); }
   void on_validation_batch(const TrainState& /*state*/) override { look(); }
   /// After the run: raises what the handler raised, if it did.
   void rethrow();

@@ -52,11 +52,15 @@ void Evaluator::prepare(const data::Dataset& data, const std::vector<std::shared
 }
 
 Evaluation Evaluator::run(const data::Dataset& data, const std::vector<std::shared_ptr<metrics::Metric>>& metrics,
-                          const std::atomic<bool>& stop, const std::function<void()>& after_batch) {
+                          const std::atomic<bool>& stop, const Watcher& watcher) {
   prepare(data, metrics);
   const data::BatchSampler sampler(data.size(), {.batch_size = options_.batch_size, .shuffle = false});
   data::LoaderOptions reading = options_.reading;
   reading.max_batches = sampler.batches_per_epoch();
+  reading.stopping = [&] {
+    watcher.while_waiting();
+    return stop.load();
+  };
   data::Loader loader(data, sampler, reading);
   double loss_sum = 0;
   int64_t samples = 0;
@@ -67,7 +71,7 @@ Evaluation Evaluator::run(const data::Dataset& data, const std::vector<std::shar
     loss_sum += loss_of(outputs, loaded.batch.targets) * static_cast<double>(loaded.batch.size());
     samples += loaded.batch.size();
     for (const auto& metric : metrics) metric->add(outputs[metric->output()], loaded.batch.targets[metric->target()]);
-    after_batch();
+    watcher.after_batch();
   }
   Evaluation result{{{"loss", loss_sum / static_cast<double>(samples)}}, loader.skipped()};
   for (const auto& metric : metrics) result.scores[metric->name()] = metric->value();

@@ -21,6 +21,8 @@ StepOptions step_options(const TrainOptions& options) {
 }
 
 constexpr int kMostReaders = 256;
+/// A stop is agreed on in a step of all workers, which a slow batch must not make an error.
+constexpr std::chrono::seconds kPatienceOfAGroup{30};
 
 data::LoaderOptions reading_options(const TrainOptions& options) {
   return {.depth = options.prefetch, .threads = options.readers, .bad = options.bad_samples};
@@ -177,7 +179,13 @@ void Trainer::Impl::run(const data::Dataset& train, const data::Dataset* validat
 }
 
 bool Trainer::Impl::run_batches(const data::Dataset& train, const data::Dataset* validation) {
-  data::Loader loader(train, make_sampler(train.size()), reading_options(options));
+  data::LoaderOptions reading = reading_options(options);
+  reading.stopping = [this] {
+    tell([](Callback& callback) { callback.on_wait(); });
+    return stop.load();
+  };
+  if (options.scheme != nullptr) reading.stop_patience = kPatienceOfAGroup;
+  data::Loader loader(train, make_sampler(train.size()), reading);
   try {
     while (!advance(loader, validation)) {
       if (options.scheme == nullptr || !options.scheme->change_wanted()) continue;
@@ -187,6 +195,9 @@ bool Trainer::Impl::run_batches(const data::Dataset& train, const data::Dataset*
   } catch (const GroupChanged& change) {
     regroup(change.what());
     return false;
+  } catch (const data::WaitStopped&) {
+    // Gradients since the last update count for nothing: the run ends there. Others wait for a worker's share.
+    if (options.scheme != nullptr) throw;
   }
   return true;
 }
@@ -308,7 +319,8 @@ void Trainer::Impl::complete_step(const data::LoadedBatch& loaded, bool updated)
 Scores Trainer::Impl::measure(const data::Dataset& data, const std::vector<std::shared_ptr<metrics::Metric>>& metrics,
                               const std::atomic<bool>& stop_early) {
   const auto after_batch = [&] { tell([&](Callback& callback) { callback.on_validation_batch(state); }); };
-  const Evaluation evaluation = evaluator.run(data, metrics, stop_early, after_batch);
+  const auto while_waiting = [&] { tell([](Callback& callback) { callback.on_wait(); }); };
+  const Evaluation evaluation = evaluator.run(data, metrics, stop_early, {after_batch, while_waiting});
   skipped.add(evaluation.skipped);
   return evaluation.scores;
 }

@@ -2,8 +2,10 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <atomic>
 #include <cmath>
 #include <limits>
+#include <semaphore>
 #include <thread>
 
 #include "support/error_text.h"
@@ -263,6 +265,52 @@ TEST(Trainer, StopsWhenAsked) {
   };
   trainer.fit(train);
   EXPECT_EQ(trainer.state().progress.iteration, 9) << "a second call goes on";
+}
+
+/// Of which nothing comes after the first ten batches of two, as from a file server that hangs.
+class HangingData : public data::TensorDataset {
+ public:
+  using TensorDataset::TensorDataset;
+  void read(std::span<const int64_t> indices, const data::Draw& draw, const data::Batch& batch,
+            int64_t row) const override {
+    const std::shared_ptr<State> state = state_;
+    if (++state->batches > 10) {
+      state->hanging.acquire();
+      state->hanging.release();
+      return;
+    }
+    TensorDataset::read(indices, draw, batch, row);
+  }
+  bool is_in_memory() const override { return false; }
+  void end() const { state_->hanging.release(); }
+
+ private:
+  struct State {
+    std::atomic<int> batches{0};
+    std::counting_semaphore<> hanging{0};
+  };
+  std::shared_ptr<State> state_ = std::make_shared<State>();
+};
+
+TEST(Trainer, AStopEndsAWaitForData) {
+  Model model(affine_graph(2));
+  const TemporaryDirectory directory;
+  const HangingData train({Tensor::zeros(DType::kF32, {1000, 2})}, {Tensor::zeros(DType::kF32, {1000, 2})});
+  struct StopInAWait : Callback {
+    Trainer* trainer = nullptr;
+    void on_wait() override {
+      if (trainer->state().progress.iteration == 10) trainer->request_stop();
+    }
+  };
+  const auto stop = std::make_shared<StopInAWait>();
+  TrainOptions options = quiet({.batch_size = 2, .callbacks = {stop}});
+  options.checkpoints.directory = directory.path().string();
+  Trainer trainer(model, squared_error(), optim::sgd(), options);
+  stop->trainer = &trainer;
+  trainer.fit(train);
+  EXPECT_EQ(trainer.state().progress.iteration, 10);
+  EXPECT_TRUE(Trainer::can_resume(directory.path().string())) << "as after any other stop";
+  train.end();
 }
 
 TEST(Trainer, WhatACallbackThrowsLeavesFit) {
