@@ -1,5 +1,6 @@
 """thalweg.data: folders of images and tables, and what they say of bad files."""
 
+import multiprocessing
 import os
 import pathlib
 import pickle
@@ -165,6 +166,41 @@ def test_views_of_datasets(tmp_path):
     cached = data.Cached(whole, memory_bytes=40, disk_bytes=1000, directory=str(tmp_path))
     for _ in range(2):
         np.testing.assert_array_equal(cached.fetch([9, 0])[0][0], [[9], [0]])
+
+
+def test_fractions_do_not_become_whole_numbers(tmp_path):
+    pq.write_table(pa.table({"x": [1.0, 2.0], "fare": [3.0, 4.25]}), tmp_path / "t.parquet")
+    table = data.Table(str(tmp_path / "t.parquet"), ["x"], "fare")
+    fares = table.fetch([0, 1])[1][0]
+    assert fares.dtype == "float32", "as the engine has it"
+    np.testing.assert_array_equal(fares, [3, 4.25])
+    with pytest.raises(thalweg.Error, match="column 'fare' holds 4.25 in row 1, which i64 cannot hold"):
+        data.Table(str(tmp_path / "t.parquet"), ["x"], "fare", target_dtype="int64").fetch([0, 1])
+
+
+def test_forked_workers_keep_caches_of_their_own(tmp_path):
+    """Each sample's input says its target; a worker that reads what the other has written sees another."""
+    rows = np.arange(64, dtype="int64")
+    source = data.TensorDataset([np.repeat(rows[:, None], 100, 1).astype("float32")], [rows])
+    cached = data.Cached(source, memory_bytes=0, disk_bytes=1 << 20, directory=str(tmp_path))
+
+    def wrong(order):
+        wrongs = 0
+        for _ in range(2):
+            for i in order:
+                inputs, targets = cached.fetch([int(i)])
+                wrongs += not (inputs[0] == i).all() or targets[0][0] != i
+        return wrongs
+
+    context = multiprocessing.get_context("fork")
+    answers = context.SimpleQueue()
+    processes = [context.Process(target=lambda order: answers.put(wrong(order)), args=(order,)) for order in (rows, rows[::-1])]
+    for process in processes:
+        process.start()
+    for process in processes:
+        process.join(60)
+        assert process.exitcode == 0
+    assert [answers.get(), answers.get()] == [0, 0]
 
 
 def test_nan_in_a_dataset_is_said_before_training():

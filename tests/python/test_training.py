@@ -210,7 +210,7 @@ def test_tables(tmp_path):
     x, y = points(100)
     table = pa.table({"a": x[:, 0], "b": x[:, 1], "c": x[:, 2], "d": x[:, 3], "label": y})
     pq.write_table(table, str(tmp_path / "points.parquet"))
-    made = data.Table(str(tmp_path / "points.parquet"), ["a", "b", "c", "d"], "label")
+    made = data.Table(str(tmp_path / "points.parquet"), ["a", "b", "c", "d"], "label", target_dtype="int64")
     inputs, targets = made.fetch([5, 3])
     np.testing.assert_array_equal(inputs[0], x[[5, 3]])
     np.testing.assert_array_equal(targets[0], y[[5, 3]])

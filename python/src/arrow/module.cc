@@ -85,15 +85,16 @@ NB_MODULE(_arrow, module) {
   nb::class_<data::Table, data::Dataset>(module, "Table",
                                          R"(Rows of Parquet, Arrow or CSV files, at a path or a URI that Arrow opens.
 
-    thalweg.data.Table("s3://bucket/rides", inputs=["distance", "hour"], target="fare", target_dtype="float32")
+    thalweg.data.Table("s3://bucket/rides", inputs=["distance", "hour"], target="fare")
 
-A list of columns becomes one matrix, a single name one number for each row. Nulls are an error unless `fill` stands in.
+A list of columns becomes one matrix, a single name one number for each row; labels of classes need
+target_dtype="int64". Nulls are an error unless `fill` stands in.
 All conditions of `filter` must hold, as in [("fare", ">", 0)]. CSV rows of the wrong length are an error, or with
 bad_rows="skip" are left out and counted.)")
       .def("__init__", init_table, "uri"_a, "inputs"_a, "target"_a = nb::none(), nb::kw_only(),
-           "dtype"_a = data::TensorColumns{}.dtype, "target_dtype"_a = thalweg::DType::kI64, "filter"_a = Filter(),
-           "fill"_a = nb::none(), "bad_rows"_a = "fail", "separator"_a = ",", "memory_bytes"_a = usual.memory_bytes,
-           "threads"_a = usual.threads)
+           "dtype"_a = data::TensorColumns{}.dtype, "target_dtype"_a = data::TensorColumns{}.dtype,
+           "filter"_a = Filter(), "fill"_a = nb::none(), "bad_rows"_a = "fail", "separator"_a = ",",
+           "memory_bytes"_a = usual.memory_bytes, "threads"_a = usual.threads)
       .def_prop_ro("skipped_rows", &data::Table::skipped_rows);
   module.def("table_columns", columns_of, "uri"_a, nb::call_guard<nb::gil_scoped_release>(),
              "Name and Arrow type of each column.");

@@ -16,16 +16,6 @@ namespace fs = arrow::fs;
 /// True if a part of the path begins with a dot.
 bool is_hidden(const std::string& path) { return path.front() == '.' || path.find("/.") != std::string::npos; }
 
-/// The address without options and without what nobody should read in a message.
-std::string without_secrets(const std::string& uri) {
-  std::string name = uri.substr(0, uri.find('?'));
-  const size_t host = name.find("://") == std::string::npos ? 0 : name.find("://") + 3;
-  const size_t at = name.find('@', host);
-  if (at < name.find('/', host)) name.erase(host, at + 1 - host);
-  while (name.size() > host + 1 && name.back() == '/') name.pop_back();
-  return name;
-}
-
 class ArrowFiles : public Files {
  public:
   explicit ArrowFiles(const std::string& uri) : name_(without_secrets(uri)), system_(open_file_system(uri, base_)) {
