@@ -92,7 +92,8 @@ class TextLines : public Dataset {
 
  private:
   class Impl;
-  std::unique_ptr<Impl> impl_;
+  /// Shared with its readers: one that a loader has left behind may come back when this object is gone.
+  std::shared_ptr<Impl> impl_;
 };
 
 /// How often each token occurs in the lines that TextLines would read, for Vocabulary::from_counts.
