@@ -40,11 +40,13 @@ for line in sys.stdin:
     losses = [behaviour.get("loss", 2.0) - 0.01 * (step + i) for i in range(n)]
     step += n
     ms = behaviour.get("ms", 100.0)
-    print(json.dumps({{"ms": ([ms + 5, ms] + [ms + 9] * n)[:n], "losses": losses, "peak_mb": behaviour.get("peak", 50)}}), flush=True)
+    more = {{"wait_ms": [behaviour["wait"]] * n, "decode_ms": 20}} if "wait" in behaviour else {{}}
+    print(json.dumps({{"ms": ([ms + 5, ms] + [ms + 9] * n)[:n], "losses": losses, "peak_mb": behaviour.get("peak", 50)}} | more), flush=True)
 """
 
 CASE = "train_lstm_text_b32"  # two configurations: default and compile
 RECORDED = "spark_lenet_iters"
+LIMITED = "data_wait_resnet50"
 
 
 class RunTest(unittest.TestCase):
@@ -119,6 +121,16 @@ class RunTest(unittest.TestCase):
         done, results = self.run_bench({"thalweg": {"loss": 2.0}}, cases=(RECORDED,))
         self.assertEqual((done.returncode, results), (1, []))
         self.assertIn("the loss ends at", done.stdout)
+
+    def test_judges_the_share_of_waiting(self):
+        for wait, share, verdict in ((21, 0.01, ": met"), (5, 0, ": met"), (40, 0.2, ": MISSED")):
+            done, results = self.run_bench({"ours": {"ms": 95, "wait": wait}}, cases=(LIMITED,))
+            self.assertEqual(done.returncode, 0, done.stderr)
+            self.assertAlmostEqual(results[0]["wait_share"], share, delta=0.01)
+            self.assertIn(verdict, done.stdout)
+        done, results = self.run_bench({}, cases=(LIMITED,))
+        self.assertEqual((done.returncode, results), (1, []))
+        self.assertIn("malformed answer", done.stdout)
 
     def test_peer_only_needs_no_worker_of_ours(self):
         done, results = self.run_bench({}, "--peer-only", binary="")
