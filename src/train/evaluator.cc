@@ -1,6 +1,10 @@
 // Copyright The Thalweg Authors. SPDX-License-Identifier: Apache-2.0
 #include "train/evaluator.h"
 
+#include <algorithm>
+
+#include "thalweg/input_error.h"
+
 namespace thalweg {
 namespace {
 
@@ -48,6 +52,35 @@ void Evaluator::prepare(const data::Dataset& data, const std::vector<std::shared
     TW_REQUIRE(metric->target() < data.target_types().size(), "metric ", metric->name(), " is about target ",
                metric->target(), ", but the data has ", data.target_types().size());
     metric->reset();
+  }
+}
+
+void Evaluator::require_fit(const data::Dataset& data,
+                            const std::vector<std::shared_ptr<metrics::Metric>>& metrics) const {
+  try {
+    prepare(data, metrics);
+    const auto batch_of = [&](TensorType type) {
+      type.shape[0] = std::min(options_.batch_size, data.size());
+      return type;
+    };
+    std::vector<TensorType> inputs;
+    for (const TensorType& type : data.input_types()) inputs.push_back(batch_of(type));
+    const std::unique_ptr<Graph> graph = model_.graph().specialize(inputs);
+    std::vector<Value*> targets;
+    for (const TensorType& type : data.target_types()) {
+      targets.push_back(graph->input("target." + std::to_string(targets.size()), batch_of(type)));
+    }
+    const std::vector<Value*> outputs = graph->outputs();
+    loss_(outputs, targets);
+    for (const auto& metric : metrics) {
+      const TensorType output = outputs[metric->output()]->type();
+      const TensorType target = targets[metric->target()]->type();
+      if (!output.shape.is_static()) continue;
+      metric->add(Tensor::zeros(output.dtype, output.shape), Tensor::zeros(target.dtype, target.shape));
+      metric->reset();
+    }
+  } catch (const Error& error) {
+    raise_input_error("the data to validate on do not fit: ", error.what());
   }
 }
 

@@ -23,6 +23,9 @@ class Evaluator {
  public:
   Evaluator(Model& model, Loss loss, const EvaluatorOptions& options);
 
+  const Loss& loss() const { return loss_; }
+  /// Throws InputError unless the model, its loss and the metrics take samples of such types.
+  void require_fit(const data::Dataset& data, const std::vector<std::shared_ptr<metrics::Metric>>& metrics) const;
   /// Calls `after_batch` after each. Gives up between two, with what it has seen so far, once `stop` is set.
   Evaluation run(const data::Dataset& data, const std::vector<std::shared_ptr<metrics::Metric>>& metrics,
                  const std::atomic<bool>& stop, const std::function<void()>& after_batch);

@@ -121,6 +121,7 @@ int64_t Trainer::Impl::samples_of(const data::Dataset& train) const {
 
 void Trainer::Impl::check_data(const data::Dataset& data) const {
   if (options.non_finite == NonFinite::kError) require_no_nan(data, model.graph());
+  require_known_classes(data, model.graph(), evaluator.loss());
 }
 
 void Trainer::Impl::start(const data::Dataset& train, const data::Dataset* validation) {
@@ -128,7 +129,10 @@ void Trainer::Impl::start(const data::Dataset& train, const data::Dataset* valid
              "early stopping needs data to validate on: give it to fit");
   if (options.scheme != nullptr) options.scheme->meet(options.batch_size);
   check_data(train);
-  if (validation != nullptr) check_data(*validation);
+  if (validation != nullptr) {
+    evaluator.require_fit(*validation, options.metrics);
+    check_data(*validation);
+  }
   skipped = {};
   const int64_t samples = samples_of(train);
   TW_REQUIRE(train_samples == 0 || train_samples == samples, "the run that is resumed had ", train_samples,

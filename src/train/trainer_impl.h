@@ -75,7 +75,8 @@ struct Trainer::Impl : Trainee {
   bool leads() const { return options.scheme == nullptr || options.scheme->leads(); }
   /// Those of all workers, if each has its own.
   int64_t samples_of(const data::Dataset& train) const;
-  /// Throws InputError if NaN is in it and NonFinite forbids that; as far as is known before it is read.
+  /// Throws InputError if NaN is in it and NonFinite forbids that, or a class that the model does not have; as far as
+  /// is known before it is read.
   void check_data(const data::Dataset& data) const;
   data::BatchSampler make_sampler(int64_t samples) const;
   /// Batches from the current position on; true when the run ends, false when the group has changed.

@@ -3,6 +3,7 @@
 
 #include <map>
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <unordered_map>
@@ -88,6 +89,10 @@ class TextLines : public Dataset {
   std::vector<TensorType> input_types() const override;
   std::vector<TensorType> target_types() const override;
   void read(std::span<const int64_t> indices, const Draw& draw, const Batch& batch, int64_t row) const override;
+  /// Every class has a line.
+  std::optional<int64_t> highest_class() const override {
+    return classes().empty() ? std::nullopt : std::optional(static_cast<int64_t>(classes().size()) - 1);
+  }
   const std::vector<std::string>& classes() const;
 
  private:
