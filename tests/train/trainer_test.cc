@@ -230,19 +230,52 @@ TEST(Trainer, BadSamplesAreLeftOutOfTrainingAndValidationAndTold) {
   EXPECT_EQ(trainer.skipped().count, 15);
 }
 
-TEST(Trainer, ALabelOutOfRangeChangesNothing) {
+/// Samples that have to be read to know what is in them.
+class Unread : public data::TensorDataset {
+ public:
+  using TensorDataset::TensorDataset;
+  bool is_in_memory() const override { return false; }
+};
+
+template <typename Data>
+std::string said_of_label_7() {
   Model model(affine_graph(3));
   const auto before = floats(model.weight("layer.weight"));
-  const data::TensorDataset train({random_tensor(DType::kF32, {4, 3}, 1)}, {Tensor::from<int64_t>({4}, {0, 2, 7, 1})});
+  const Data train({random_tensor(DType::kF32, {4, 3}, 1)}, {Tensor::from<int64_t>({4}, {0, 2, 7, 1})});
   Trainer trainer(model, losses::cross_entropy, optim::sgd(), quiet());
-  try {
-    trainer.fit(train);
-    FAIL();
-  } catch (const Error& error) {
-    EXPECT_THAT(error.what(), HasSubstr("step 1 (epoch 1, batch 1 of 1): softmax_cross_entropy"));
-    EXPECT_THAT(error.what(), HasSubstr("label 7"));
-  }
+  const std::string said = error_text([&] { trainer.fit(train); });
   EXPECT_EQ(floats(model.weight("layer.weight")), before);
+  return said;
+}
+
+TEST(Trainer, ALabelOutOfRangeChangesNothing) {
+  EXPECT_THAT(said_of_label_7<data::TensorDataset>(), HasSubstr("the target holds class 7 in row 2"));
+  const std::string read = said_of_label_7<Unread>();
+  EXPECT_THAT(read, HasSubstr("step 1 (epoch 1, batch 1 of 1): softmax_cross_entropy"));
+  EXPECT_THAT(read, HasSubstr("label 7"));
+}
+
+TEST(Trainer, DataToValidateOnIsLookedAtBeforeTheFirstStep) {
+  Model model(affine_graph(3));
+  const auto before = floats(model.weight("layer.weight"));
+  const auto data_of = [](int64_t columns, Tensor labels) {
+    return data::TensorDataset({random_tensor(DType::kF32, {4, columns}, 1)}, {std::move(labels)});
+  };
+  const Tensor labels = Tensor::from<int64_t>({4}, {0, 2, 0, 1});
+  TrainOptions options = quiet();
+  options.metrics = {metrics::accuracy()};
+  Trainer trainer(model, losses::cross_entropy, optim::sgd(), options);
+  for (const auto& validation :
+       {data_of(2, labels), data_of(3, labels.to(DType::kF32)), data_of(3, labels.reshaped({4, 1}))}) {
+    EXPECT_THAT(error_text([&] { trainer.fit(data_of(3, labels), validation); }),
+                HasSubstr("the data to validate on do not fit"));
+  }
+  EXPECT_THAT(error_text([&] {
+                trainer.fit(data_of(3, labels), data_of(3, Tensor::from<int64_t>({4}, {0, 1, 2, 3})));
+              }),
+              HasSubstr("class 3 in row 3"));
+  EXPECT_EQ(floats(model.weight("layer.weight")), before);
+  EXPECT_NO_THROW(trainer.fit(data_of(3, labels), data_of(3, labels)));
 }
 
 TEST(Trainer, StopsWhenAsked) {
