@@ -13,7 +13,7 @@ What other programs used of the CPU meanwhile is measured too: a case they distu
 
 Results go to build/bench.json after every case: a list of {"case", "ours_ms", "peer", "peer_ms", "ratio",
 "ours_peak_mb", "peer_peak_mb"} and a few more keys; where processes train together also "ours_sync_ms" and "peer_sync_ms",
-what that adds to a step. Exit status: 0; 1 when a case failed; 2 for a usage or set-up error.
+what that adds to a step, "sync_target", the share of the peer's that ours may be, and "sync_met". Exit status: 0; 1 when a case failed; 2 for a usage or set-up error.
 Environment: THALWEG_BENCH_BIN, Thalweg's worker; THALWEG_BENCH_PYTHON, a Python that has torch and numpy
 (default ${THALWEG_DEPS:-~/.cache/thalweg}/bench-venv/bin/python).
 """
@@ -44,6 +44,7 @@ from spark_cases import SPARK_CASES  # noqa: E402
 CASES = MODEL_CASES | DATA_CASES | GROUP_CASES | PYTHON_CASES | SPARK_CASES
 
 PR_SET_PDEATHSIG = 1
+SYNC_TARGET = 0.5  # what synchronisation may add to our step, as a share of what it adds to the peer's
 RECORD_STEPS = 2  # of each round against a figure on record: such steps are long
 QUIET_CORES = 0.15  # what other programs may use before a figure counts as disturbed
 
@@ -381,6 +382,8 @@ def measure(setup, name):
         if steps:
             result[f"{side}_sync_ms"] = round(statistics.median(together - alone for together, alone in steps), 3)
             result[f"{side}_sync_pairs_ms"] = steps
+    if pairs["ours"] and pairs["peer"]:
+        result |= {"sync_target": SYNC_TARGET, "sync_met": result["ours_sync_ms"] <= SYNC_TARGET * result["peer_sync_ms"]}
     return result | {
         "ours_ms": round(ours_ms, 3), "peer_ms": round(peer_ms, 3), "ratio": round(peer_ms / ours_ms, 4),
         "target": CASES[name]["target"], "ours_peak_mb": peaks["ours"], "peer_peak_mb": peaks["peer"],
@@ -413,8 +416,9 @@ def table(results, failures):
     disturbed = [r["case"] for r in results if r["others_cores"] >= QUIET_CORES]
     if disturbed:
         lines.append(f"Disturbed by other programs, so not to be relied on: {', '.join(disturbed)}")
-    lines += [f"{r['case']}: synchronisation adds {r['ours_sync_ms']:.1f} ms to a step, {r['peer_sync_ms']:.1f} ms with the peer"
-              for r in results if "ours_sync_ms" in r]
+    lines += [f"{r['case']}: synchronisation adds {r['ours_sync_ms']:.1f} ms to a step, {r['peer_sync_ms']:.1f} ms with the peer; "
+              f"target at most {r['sync_target']:g} times the peer's: {'met' if r['sync_met'] else 'missed'}"
+              for r in results if "sync_met" in r]
     lines += [f"FAILED  {failure}" for failure in failures]
     return "\n".join(lines)
 
