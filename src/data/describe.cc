@@ -7,6 +7,7 @@
 #include <sstream>
 #include <thread>
 
+#include "base/first_error.h"
 #include "base/threads.h"
 #include "data/file_bytes.h"
 #include "data/file_list.h"
@@ -31,9 +32,12 @@ class Survey {
 
   Part run(int threads) {
     std::vector<Part> parts(static_cast<size_t>(threads));
-    std::vector<std::thread> workers;
-    for (Part& part : parts) workers.emplace_back([&] { work(part); });
-    for (std::thread& worker : workers) worker.join();
+    {
+      // Joined also if the system does not let another one begin.
+      std::vector<std::jthread> workers;
+      for (Part& part : parts) workers.emplace_back([&] { error_.guard([&] { work(part); }); });
+    }
+    error_.rethrow();
     for (size_t i = 1; i < parts.size(); ++i) {
       for (const auto& [format, count] : parts[i].formats) parts[0].formats[format] += count;
       parts[0].sizes.insert(parts[0].sizes.end(), parts[i].sizes.begin(), parts[i].sizes.end());
@@ -46,7 +50,7 @@ class Survey {
  private:
   void work(Part& part) {
     std::vector<uint8_t> bytes;
-    for (size_t i = next_++; i < paths_.size(); i = next_++) {
+    for (size_t i = next_++; i < paths_.size() && !error_.any(); i = next_++) {
       const std::string path = directory_ + "/" + std::string(paths_[i]);
       try {
         read_file(path, bytes);
@@ -73,6 +77,7 @@ class Survey {
   const Progress progress_;
   TextList paths_;
   std::atomic<size_t> next_{0};
+  FirstError error_;
   std::mutex mutex_;
   int64_t done_ = 0;
 };

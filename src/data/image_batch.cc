@@ -5,6 +5,7 @@
 #include <atomic>
 #include <thread>
 
+#include "base/first_error.h"
 #include "data/image/codec.h"
 
 namespace thalweg::data {
@@ -47,8 +48,9 @@ std::vector<std::string> run_pipeline(const Pipeline& pipeline, const DecodeOpti
   const size_t row_bytes = static_cast<size_t>(type.shape.num_elements()) * size_of(type.dtype);
   std::vector<std::string> problems(images.size());
   std::atomic<size_t> next{0};
+  FirstError unexpected;
   const auto work = [&] {
-    for (size_t i = next++; i < images.size(); i = next++) {
+    for (size_t i = next++; i < images.size() && !unexpected.any(); i = next++) {
       try {
         run_one(pipeline, options, images[i], static_cast<char*>(rows) + i * row_bytes);
       } catch (const std::exception& error) {
@@ -56,11 +58,14 @@ std::vector<std::string> run_pipeline(const Pipeline& pipeline, const DecodeOpti
       }
     }
   };
-  std::vector<std::thread> others;
-  const size_t useful = std::min(static_cast<size_t>(std::max(1, threads)), images.size());
-  for (size_t i = 1; i < useful; ++i) others.emplace_back(work);
-  work();
-  for (std::thread& other : others) other.join();
+  {
+    // Joined also if the system does not let another one begin.
+    std::vector<std::jthread> others;
+    const size_t useful = std::min(static_cast<size_t>(std::max(1, threads)), images.size());
+    for (size_t i = 1; i < useful; ++i) others.emplace_back([&] { unexpected.guard(work); });
+    unexpected.guard(work);
+  }
+  unexpected.rethrow();
   return problems;
 }
 

@@ -82,6 +82,8 @@ class Loader::Impl {
 
  private:
   void work();
+  void read_all(std::unique_lock<std::mutex>& lock);
+  void end_threads();
   void open_slot();
   std::shared_ptr<Slot> claim(std::unique_lock<std::mutex>& lock, size_t& task);
   void read_task(Slot& slot, size_t task);
@@ -99,6 +101,8 @@ class Loader::Impl {
   std::deque<std::shared_ptr<Slot>> slots_;
   int64_t remaining_;
   bool stop_ = false;
+  /// What a thread ended with, apart from what reading samples throws.
+  std::exception_ptr error_;
   SkippedSamples skipped_;
   /// Since the last batch of which something could be read.
   int64_t bad_in_a_row_ = 0;
@@ -114,10 +118,17 @@ Loader::Impl::Impl(const Dataset& dataset, const BatchSampler& sampler, const Lo
       remaining_(options.max_batches) {
   const int automatic = dataset.is_costly() ? available_processors() : 1;
   const int count = options.threads > 0 ? options.threads : automatic;
-  for (int i = 0; i < count; ++i) threads_.emplace_back([this] { work(); });
+  try {
+    for (int i = 0; i < count; ++i) threads_.emplace_back([this] { work(); });
+  } catch (...) {  // the system has no more threads: those that have begun use this object
+    end_threads();
+    throw;
+  }
 }
 
-Loader::Impl::~Impl() {
+Loader::Impl::~Impl() { end_threads(); }
+
+void Loader::Impl::end_threads() {
   {
     const std::lock_guard<std::mutex> lock(mutex_);
     stop_ = true;
@@ -215,6 +226,16 @@ void Loader::Impl::leave_out_bad(Slot& slot) {
 
 void Loader::Impl::work() {
   std::unique_lock<std::mutex> lock(mutex_);
+  try {
+    read_all(lock);
+  } catch (...) {
+    if (!lock.owns_lock()) lock.lock();
+    if (error_ == nullptr) error_ = std::current_exception();
+    completed_.notify_all();
+  }
+}
+
+void Loader::Impl::read_all(std::unique_lock<std::mutex>& lock) {
   size_t task = 0;
   while (const std::shared_ptr<Slot> slot = claim(lock, task)) {
     lock.unlock();
@@ -229,11 +250,17 @@ bool Loader::Impl::next(LoadedBatch& result) {
   const auto begin = std::chrono::steady_clock::now();
   result.batch = {};  // gives its memory back before the next one is asked for
   std::unique_lock<std::mutex> lock(mutex_);
-  const auto ready = [&] { return slots_.empty() ? remaining_ == 0 : slots_.front()->complete(); };
+  const auto ready = [&] {
+    return error_ != nullptr || (slots_.empty() ? remaining_ == 0 : slots_.front()->complete());
+  };
   if (!completed_.wait_for(lock, options_.patience, ready)) {
     const SamplerPosition at = slots_.empty() ? sampler_.position() : slots_.front()->loaded.position;
     raise("no batch within ", options_.patience.count(), " s: reading epoch ", at.epoch, ", batch ", at.batch,
           " has not ended");
+  }
+  if (error_ != nullptr) {
+    remaining_ = 0;
+    std::rethrow_exception(error_);
   }
   if (slots_.empty()) return false;
   Slot& slot = *slots_.front();

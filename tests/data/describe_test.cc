@@ -5,6 +5,7 @@
 
 #include <filesystem>
 
+#include "support/error_text.h"
 #include "support/golden_image.h"
 #include "support/temporary_directory.h"
 
@@ -28,6 +29,15 @@ TEST(DescribeImages, CountsClassesFormatsSizesAndBadFiles) {
             "2 classes\n  cat: 2\n  dog: 2\n"
             "1 bad files\n  " +
                 directory / "dog/d.jpg" + ": the file is empty\n");
+}
+
+TEST(DescribeImages, AnErrorOfWhoeverWatchesComesOut) {
+  const testing::TemporaryDirectory directory;
+  for (const char* name : {"a.jpg", "b.jpg"}) {
+    std::filesystem::copy_file(testing::image_path("photo.jpg"), directory / name);
+  }
+  const auto watch = [](int64_t, int64_t) { throw Error("nobody watches"); };
+  EXPECT_EQ(testing::error_text([&] { describe_images(directory.path().string(), {}, watch, 2); }), "nobody watches");
 }
 
 }  // namespace

@@ -72,6 +72,23 @@ TEST(Loader, AnErrorComesOutAtItsBatch) {
   EXPECT_THROW(loader.next(loaded), Error) << "the error stays, rather than a hang";
 }
 
+TEST(Loader, AnErrorOutsideOfReadingComesOutToo) {
+  struct Moody : Numbers {
+    Moody() : Numbers(10) {}
+    std::thread::id owner = std::this_thread::get_id();
+    bool is_costly() const override {
+      TW_REQUIRE(std::this_thread::get_id() == owner, "in no mood to answer");
+      return false;
+    }
+  };
+  const Moody dataset;
+  Loader loader(dataset, BatchSampler(10, {.batch_size = 2}), {.depth = 4});
+  LoadedBatch loaded;
+  for (int i = 0; i < 2; ++i) {
+    EXPECT_EQ(testing::error_text([&] { loader.next(loaded); }), "in no mood to answer");
+  }
+}
+
 TEST(Loader, StopsCleanlyWhenLeftEarly) {
   const Numbers dataset(100000);
   for (int i = 0; i < 50; ++i) {

@@ -173,11 +173,13 @@ class ParallelReader {
       : file_(file), separator_(separator), plan_(plan), room_(max_bytes), maker_(maker), blocks_(file.num_parts()) {}
 
   std::optional<std::vector<BlockPtr>> read(int threads) {
-    std::vector<std::thread> others;
-    const size_t useful = std::min(blocks_.size(), static_cast<size_t>(threads));
-    for (size_t i = 1; i < useful; ++i) others.emplace_back([this] { work(); });
-    work();
-    for (std::thread& thread : others) thread.join();
+    {
+      // Joined also if the system does not let another one begin.
+      std::vector<std::jthread> others;
+      const size_t useful = std::min(blocks_.size(), static_cast<size_t>(threads));
+      for (size_t i = 1; i < useful; ++i) others.emplace_back([this] { work(); });
+      work();
+    }
     if (!good_) return {};
     std::erase_if(blocks_, [](const BlockPtr& block) { return block == nullptr; });
     return std::move(blocks_);
