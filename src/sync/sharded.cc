@@ -70,7 +70,7 @@ class Sharded : public GroupScheme {
     sparse_exchange_.use(*buckets_);
     shard_.emplace(trainee, *buckets_, Shard::Place{size, group().rank(), copies()});
     own_pieces_ = buckets_->pieces(size, group().rank());
-    thread_.emplace();
+    thread_.emplace(communicator());
     step_begun_ = false;
     updated_to_ = kNothing;
     has_all_ = true;
