@@ -72,6 +72,7 @@ void GroupScheme::settle(Trainee& trainee, std::string failure, bool leave_first
     if (leave) group_->next_epoch(failure);
     comm::Status status = spread_rows();
     if (status.ok()) status = synchronise(trainee);
+    if (status.ok()) status = ask_for_checkpoint(trainee);
     if (status.ok()) break;
     failure = status.failure().text();
   }
@@ -107,6 +108,13 @@ comm::Status GroupScheme::synchronise(Trainee& trainee) {
     if (group_->rank() != root && (mine != *furthest || restores_all)) trainee.restore(snapshot);
   }
   return {};
+}
+
+comm::Status GroupScheme::ask_for_checkpoint(const Trainee& trainee) {
+  uint8_t missing = leads() && trainee.lacks_checkpoint() ? 1 : 0;
+  comm::Status status = communicator().broadcast(&missing, sizeof missing, 0);
+  checkpoint_missing_ = missing != 0;
+  return status;
 }
 
 comm::Status GroupScheme::compare_layouts(Trainee& trainee) {
@@ -154,14 +162,10 @@ void GroupScheme::abandon(const std::string& shared) {
   release();
 }
 
-void GroupScheme::finish(Trainee& trainee) {
+void GroupScheme::finish(Trainee& /*trainee*/) {
+  require(last_exchange());
   // What was exchanged last may not have arrived everywhere: nobody leaves before all are at the end.
-  for (;;) {
-    comm::Status status = last_exchange();
-    if (status.ok()) status = communicator().barrier();
-    if (status.ok()) break;
-    settle(trainee, status.failure().text(), true);
-  }
+  require(communicator().barrier());
   release();
   group_->finish();
 }

@@ -58,7 +58,8 @@ class Sharded : public GroupScheme {
     require(collect_state(communicator(), trainee, *buckets_, own_parts(group().size()), leads()));
   }
   void after_checkpoint(Trainee& trainee) override {
-    if (leads()) shard_->forget_the_rest(trainee);
+    // Who still counts as one that has all must.
+    if (leads() && !has_all_) shard_->forget_the_rest(trainee);
   }
 
  protected:

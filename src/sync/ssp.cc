@@ -52,6 +52,8 @@ class StaleSynchronous : public GroupScheme {
     return {};
   }
 
+  bool in_lockstep() const override { return staleness_ == 0 && !change_wanted(); }
+
   void before_checkpoint(Trainee& /*trainee*/) override {
     if (leads()) require(server_->begin_snapshot());
   }

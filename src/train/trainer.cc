@@ -143,6 +143,7 @@ void Trainer::Impl::start(const data::Dataset& train, const data::Dataset* valid
     pending_optimizer.reset();
   }
   train_samples = samples;
+  stop_agreed = ends_with_best = false;
   if (options.scheme != nullptr) options.scheme->start(*this);
   // An error may have left batches half way to an update; those are taken again.
   step.discard();
@@ -168,10 +169,14 @@ void Trainer::Impl::fit(const data::Dataset& train, const data::Dataset* validat
 void Trainer::Impl::run(const data::Dataset& train, const data::Dataset* validation) {
   start(train, validation);
   tell([&](Callback& callback) { callback.on_start(state); });
-  while (!end(state.progress) && !run_batches(train, validation)) {
+  bool over = end(state.progress);
+  if (options.scheme != nullptr) {
+    join_in();
+    over = run_is_over();
   }
+  while (!over) over = run_batches(train, validation);
   finish();
-  if (options.scheme != nullptr) options.scheme->finish(*this);
+  if (options.scheme != nullptr) finish_group();
   tell_skipped();
   tell([&](Callback& callback) { callback.on_end(state); });
 }
@@ -182,23 +187,13 @@ bool Trainer::Impl::run_batches(const data::Dataset& train, const data::Dataset*
     while (!advance(loader, validation)) {
       if (options.scheme == nullptr || !options.scheme->change_wanted()) continue;
       regroup("");
-      return false;
+      return run_is_over();
     }
   } catch (const GroupChanged& change) {
     regroup(change.what());
-    return false;
+    return run_is_over();
   }
   return true;
-}
-
-void Trainer::Impl::regroup(const std::string& failure) {
-  tell([&](Callback& callback) {
-    callback.on_message(failure.empty() ? "admitting a worker" : "the group has changed: " + failure);
-  });
-  options.scheme->regroup(*this, failure);
-  step.set_runs(runs);
-  group_loss = 0;
-  group_samples = 0;
 }
 
 bool Trainer::Impl::advance(data::Loader& loader, const data::Dataset* validation) {
@@ -219,8 +214,8 @@ bool Trainer::Impl::advance(data::Loader& loader, const data::Dataset* validatio
   const bool validated = validation != nullptr && options.validate(state.progress);
   if (validated) validate(*validation);
   if (loaded.last_of_epoch) end_epoch(validated);
-  if (!options.checkpoints.directory.empty() && options.checkpoints.when(state.progress)) checkpoint();
-  return stopping() || best.should_stop() || end(state.progress);
+  if (!options.checkpoints.directory.empty() && options.checkpoints.when(state.progress)) checkpoint_now_due();
+  return run_is_over();
 }
 
 bool Trainer::Impl::run_batch(const data::LoadedBatch& loaded) {
@@ -285,6 +280,8 @@ void Trainer::Impl::report_bad_batch(const data::LoadedBatch& loaded, const NonF
 
 void Trainer::Impl::complete_step(const data::LoadedBatch& loaded, bool updated) {
   if (updated) {
+    // Who leads writes a checkpoint before it takes part in another step.
+    if (!leads() && options.scheme->in_lockstep()) checkpoints.written = checkpoints.due;
     ++state.progress.iteration;
     if (group_samples > 0) state.progress.loss = group_loss / static_cast<double>(group_samples);
     group_loss = 0;
@@ -338,32 +335,31 @@ void Trainer::Impl::end_epoch(bool validated) {
   totals = {};
 }
 
+void Trainer::Impl::checkpoint_now_due() {
+  checkpoints.due = state.progress.iteration;
+  if (checkpoints.taken != state.progress.iteration) checkpoint();
+}
+
 void Trainer::Impl::checkpoint() {
-  if (last_checkpoint == state.progress.iteration) return;
   if (options.scheme != nullptr) options.scheme->before_checkpoint(*this);
   std::optional<Checkpoint> taken;
   if (leads()) taken = snapshot();
   if (options.scheme != nullptr) options.scheme->after_checkpoint(*this);
-  last_checkpoint = state.progress.iteration;
+  checkpoints.taken = state.progress.iteration;
   if (!taken) return;
   const std::string path = write_checkpoint(options.checkpoints.directory, *taken, options.checkpoints.keep);
+  checkpoints.written = state.progress.iteration;
   tell([&](Callback& callback) { callback.on_checkpoint(state, path); });
-}
-
-void Trainer::Impl::last_checkpoint_of_run() {
-  for (;;) {
-    try {
-      return checkpoint();
-    } catch (const GroupChanged& change) {
-      regroup(change.what());
-    }
-  }
 }
 
 void Trainer::Impl::finish() {
   if (stopping()) {
-    if (!options.checkpoints.directory.empty()) last_checkpoint_of_run();
-    return;
+    if (options.checkpoints.directory.empty()) return;
+    try {
+      return checkpoint_now_due();
+    } catch (const GroupChanged& change) {
+      return regroup(change.what());
+    }
   }
   // A checkpoint may have brought some although this run does not look for the best.
   if (best_weights.empty() || options.early_stopping.patience == 0) return;
@@ -371,6 +367,7 @@ void Trainer::Impl::finish() {
     const std::unique_lock<std::shared_mutex> lock(model.impl().weights_mutex);
     write_weights(model.impl(), best_weights);
   }
+  ends_with_best = true;
   std::ostringstream text;
   text << (best.should_stop() ? "stopped early; " : "") << "the weights are those of step " << best.best_iteration
        << ", the best by " << score_name << " (" << best.best << ")";
