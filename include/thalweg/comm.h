@@ -6,7 +6,9 @@
 #include <cstddef>
 #include <cstdint>
 #include <functional>
+#include <map>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -158,6 +160,8 @@ class Rendezvous {
     /// Seats that nobody has, and for which one of a later attempt was told that they were taken: whoever starts the
     /// attempts may think them served, and must be asked for another.
     std::vector<int> forsaken_seats;
+    /// How often a member of each name has come as a new one, admitted or not.
+    std::map<std::string, int> arrivals;
   };
   State state() const;
 
@@ -208,6 +212,13 @@ class SeatTaken : public Error {
   using Error::Error;
 };
 
+/// The job was done before this member could take part in it, or while the others did without it: nothing is left to
+/// do.
+class JobEnded : public Error {
+ public:
+  using Error::Error;
+};
+
 /// A secret nobody can guess, for one job.
 std::string make_secret();
 
@@ -235,7 +246,8 @@ std::shared_ptr<Group> join_launched(const LaunchedOptions& options = {});
 /// on.
 class Group {
  public:
-  /// Waits until the group has formed. Throws Error if it does not, with who came and who did not.
+  /// Waits until the group has formed. Throws Error if it does not, with who came and who did not; JobEnded if the job
+  /// is done.
   static std::unique_ptr<Group> join(const GroupOptions& options);
   /// Leaves; to the others this member is lost unless `finish` was called.
   virtual ~Group() = default;
@@ -254,7 +266,8 @@ class Group {
   /// `next_epoch`.
   virtual bool newcomers_waiting() const = 0;
   /// Leaves this epoch and waits for the next. Every member must do so, after a failure by itself. `failure` says what
-  /// broke, if something did: the others' operations then fail as well. Throws Error if the group does not form again.
+  /// broke, if something did: the others' operations then fail as well. Throws Error if the group does not form again;
+  /// JobEnded if the others have finished without this member.
   virtual void next_epoch(const std::string& failure = "") = 0;
   /// A few words about this member, up to 1000 bytes, that travel to the rendezvous with its next signs of life.
   virtual void set_status(const std::string& status) = 0;

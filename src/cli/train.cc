@@ -49,6 +49,17 @@ class Train : public Command {
   }
 
   int run() override {
+    try {
+      return train();
+    } catch (const comm::JobEnded&) {
+      // As for a worker that was started again when the others were nearly done: there is nothing to complain of.
+      std::fprintf(stderr, "thalweg: train: the job has ended without this worker\n");
+      return kDone;
+    }
+  }
+
+ private:
+  int train() const {
     job::Settings file = job::Settings::from_file(path_, overrides_);
     TrainJob job = read_job(file);
     TrainOptions& options = job.training.options;
@@ -70,7 +81,6 @@ class Train : public Command {
     return kDone;
   }
 
- private:
   void report(const Trainer& trainer, const std::string& model_path) const {
     Json epochs = Json::array();
     for (const EpochRecord& record : trainer.history()) epochs.push_back(job::to_json(record));

@@ -149,7 +149,14 @@ void ControlChannel::obey(RendezvousMessage message) {
       give_up(message.why);
       break;
     }
-    case RendezvousMessage::Kind::kFinished: give_up("the job has ended"); break;
+    case RendezvousMessage::Kind::kFinished: {
+      {
+        const std::lock_guard<std::mutex> lock(mutex_);
+        job_ended_ = true;
+      }
+      give_up("the job has ended");
+      break;
+    }
   }
 }
 
@@ -203,6 +210,7 @@ std::shared_ptr<ControlChannel::Epoch> ControlChannel::next(uint64_t epoch, cons
     changed_.wait_for(lock, std::min<std::chrono::nanoseconds>(deadline.remaining(), std::chrono::milliseconds(100)));
   }
   if (seat_taken_) throw SeatTaken(error_);
+  if (job_ended_) throw JobEnded(error_);
   TW_REQUIRE(error_.empty(), error_);
   return epoch_;
 }

@@ -77,6 +77,7 @@ class ControlChannel {
   /// Why no epoch will come any more.
   std::string error_;
   bool seat_taken_ = false;
+  bool job_ended_ = false;
   /// Why there is no connection at the moment.
   std::string trouble_;
   std::atomic<bool> newcomers_{false};

@@ -88,6 +88,7 @@ class Rendezvous::Impl {
   std::list<Client> clients_;
   /// What members of the epoch said last about themselves, also of those that have left.
   std::map<std::string, std::string> statuses_;
+  std::map<std::string, int> arrivals_;
   uint64_t logged_epoch_ = 0;
   std::atomic<bool> stop_{false};
   mutable std::mutex mutex_;
@@ -167,6 +168,7 @@ void Rendezvous::Impl::welcome(Client& client, const Introduction& introduction,
   client.id = info.id;
   client.name = info.name;
   log(info.name + (introduction.known ? " is back" : " has come") + (options_.tls ? " over TLS" : ""));
+  if (!introduction.known) ++arrivals_[info.name];
   membership_.join(info, introduction.known, now);
 }
 
@@ -236,7 +238,8 @@ void Rendezvous::Impl::publish() {
             membership_.finished(),
             membership_.error(),
             std::move(members),
-            membership_.forsaken_seats()};
+            membership_.forsaken_seats(),
+            arrivals_};
 }
 
 Rendezvous::Rendezvous(RendezvousOptions options) : impl_(std::make_unique<Impl>(std::move(options))) {}

@@ -249,6 +249,8 @@ TEST_P(GroupTest, AfterTheEndNobodyIsAdmitted) {
   auto members = form(1);
   members[0]->finish();
   EXPECT_THAT(error_text([&] { Group::join(member_options("late")); }), HasSubstr("the job has ended"));
+  EXPECT_THROW(Group::join(member_options("late")), comm::JobEnded);
+  EXPECT_EQ(rendezvous_->state().arrivals["late"], 2);
   EXPECT_TRUE(rendezvous_->state().finished);
 }
 
