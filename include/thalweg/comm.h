@@ -223,8 +223,9 @@ class JobEnded : public Error {
 std::string make_secret();
 
 /// For a worker that `thalweg launch` has started: rendezvous, secret and name from the environment
-/// (THALWEG_RENDEZVOUS, THALWEG_SECRET, THALWEG_WORKER), and THALWEG_TLS=1 if it was told so. Throws Error naming the
-/// variable that is missing.
+/// (THALWEG_RENDEZVOUS, THALWEG_SECRET, THALWEG_WORKER), and what it was told of TLS and of the time to form in
+/// (THALWEG_TLS=1, THALWEG_FORM_TIMEOUT in seconds). Throws Error naming the variable that is missing or makes no
+/// sense.
 GroupOptions options_from_environment();
 
 /// What a program wants of the group it was started for.
@@ -233,6 +234,11 @@ struct LaunchedOptions {
   /// Insist on it (GroupOptions::tls). Otherwise it is as `thalweg launch` was told, and mpirun's processes have none.
   /// What goes by MPI is never encrypted: with this, they use TCP between hosts.
   bool tls = false;
+  /// As in GroupOptions.
+  int streams = GroupOptions().streams;
+  std::chrono::duration<double> timeout = GroupOptions().timeout;
+  /// Unless it is set, as `thalweg launch` was told, or as in GroupOptions.
+  std::optional<std::chrono::duration<double>> form_timeout = std::nullopt;
 };
 
 class Group;

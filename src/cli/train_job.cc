@@ -10,6 +10,8 @@ namespace thalweg::cli {
 namespace {
 
 constexpr int64_t kEverything = std::numeric_limits<int64_t>::max();
+/// As comm::Group takes them.
+constexpr int64_t kMostStreams = 64;
 
 void read_mnist(job::Settings& file, TrainJob& job) {
   const std::string path = job::expand_home(file.text("data.path"));
@@ -56,12 +58,22 @@ void read_data(job::Settings& file, TrainJob& job) {
   }
 }
 
+void read_group(job::Settings& file, comm::LaunchedOptions& group) {
+  group.path = static_cast<comm::Path>(file.choice("group.transport", {"auto", "tcp", "mpi"}, 0));
+  const int64_t streams = file.whole("group.streams", group.streams, 1);
+  if (streams > kMostStreams) file.reject("group.streams", " must be at most " + std::to_string(kMostStreams));
+  group.streams = static_cast<int>(streams);
+  group.timeout = file.seconds("group.timeout", group.timeout);
+  const auto form_timeout = file.seconds("group.form_timeout", comm::GroupOptions().form_timeout);
+  if (file.has("group.form_timeout")) group.form_timeout = form_timeout;
+}
+
 }  // namespace
 
 TrainJob read_job(job::Settings& file) {
   TrainJob job{nullptr, nullptr, nullptr, job::read_training(file), {}, true, ""};
   job.group.tls = job.training.tls;
-  job.group.path = static_cast<comm::Path>(file.choice("group.transport", {"auto", "tcp", "mpi"}, 0));
+  read_group(file, job.group);
   read_data(file, job);
   const std::string model = file.text("model.name");
   const Attributes model_options = file.other_attributes("model");

@@ -133,6 +133,13 @@ GroupOptions options_from_environment() {
   options.name = "worker " + variable("THALWEG_WORKER");
   const char* tls = std::getenv("THALWEG_TLS");
   options.tls = tls != nullptr && std::string(tls) == "1";
+  if (const char* text = std::getenv("THALWEG_FORM_TIMEOUT")) {
+    char* end = nullptr;
+    const double seconds = std::strtod(text, &end);
+    TW_REQUIRE(end != text && *end == '\0' && seconds > 0, "THALWEG_FORM_TIMEOUT is '", text,
+               "', must be a number of seconds above 0");
+    options.form_timeout = std::chrono::duration<double>(seconds);
+  }
   return options;
 }
 

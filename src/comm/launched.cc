@@ -22,13 +22,20 @@ std::string host_name() {
   return name;
 }
 
+void apply(const LaunchedOptions& launched, GroupOptions& options) {
+  options.path = launched.path;
+  options.tls |= launched.tls;
+  options.streams = launched.streams;
+  options.timeout = launched.timeout;
+  options.form_timeout = launched.form_timeout.value_or(options.form_timeout);
+}
+
 /// The first process opens the place to meet, and tells the others by MPI where it is and what shows that they belong.
 std::shared_ptr<Group> join_by_mpi(const LaunchedOptions& launched) {
   const auto world = std::make_shared<const MpiWorld>();
   auto hosted = std::make_shared<Hosted>();
   GroupOptions options;
-  options.path = launched.path;
-  options.tls = launched.tls;
+  apply(launched, options);
   options.seat = world->rank();
   if (world->rank() == 0) {
     RendezvousOptions meeting;
@@ -36,6 +43,7 @@ std::shared_ptr<Group> join_by_mpi(const LaunchedOptions& launched) {
     meeting.address = ":0";
     meeting.secret = options.secret = make_secret();
     meeting.min_size = meeting.max_size = world->size();
+    meeting.form_timeout = options.form_timeout;
     meeting.log = [](const std::string&) {};
     hosted->rendezvous = std::make_unique<Rendezvous>(meeting);
     const int port = Address::parse(hosted->rendezvous->address()).port;
@@ -55,8 +63,7 @@ std::shared_ptr<Group> join_launched(const LaunchedOptions& launched) {
              "what goes by MPI is not encrypted: ask for MPI or for TLS, not for both");
   if (std::getenv("THALWEG_RENDEZVOUS") != nullptr) {
     GroupOptions options = options_from_environment();
-    options.path = launched.path;
-    options.tls |= launched.tls;
+    apply(launched, options);
     return Group::join(options);
   }
   if (MpiWorld::exists()) return join_by_mpi(launched);

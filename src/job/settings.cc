@@ -13,6 +13,9 @@ namespace {
 
 using Found = toml::node_view<const toml::node>;
 
+/// Three years: waits that are longer, or without end, are not what clocks can count.
+constexpr double kMostSeconds = 1e8;
+
 template <typename... Parts>
 [[noreturn]] void refuse(const Parts&... parts) {
   std::ostringstream text;
@@ -152,6 +155,12 @@ int64_t Settings::whole(const std::string& key, int64_t fallback, int64_t least)
 
 double Settings::number(const std::string& key, double fallback) {
   return impl_->value<double>(key, "a number", fallback);
+}
+
+std::chrono::duration<double> Settings::seconds(const std::string& key, std::chrono::duration<double> fallback) {
+  const double value = number(key, fallback.count());
+  if (!(value > 0 && value <= kMostSeconds)) reject(key, " must be a number of seconds above 0");
+  return std::chrono::duration<double>(value);
 }
 
 bool Settings::flag(const std::string& key, bool fallback) {

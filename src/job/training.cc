@@ -62,6 +62,7 @@ sync::SchemeOptions read_scheme(Settings& file) {
   options.compression = static_cast<sync::Compression>(file.choice("scheme.compression", {"none", "bf16", "f16"}, 0));
   options.copies = static_cast<int>(file.whole("scheme.copies", options.copies, 0));
   options.staleness = static_cast<int>(file.whole("scheme.staleness", options.staleness, sync::kUnbounded));
+  options.patience = file.seconds("scheme.patience", options.patience);
   options.period = static_cast<int>(file.whole("scheme.period", options.period, 1));
   return options;
 }

@@ -95,6 +95,38 @@ TEST_F(TrainOnDigits, WorkersMayBeToldToUseTlsByTheLauncherOnly) {
   }
 }
 
+TEST_F(TrainOnDigits, TheFileSaysHowWorkersTalk) {
+  std::vector<std::string> arguments = {"launch", "-n", "2", "--", TW_PROGRAM};
+  const std::vector<std::string> job =
+      small_job({"--set", "data.limit=640", "--set", "group.transport=tcp", "--set", "group.streams=3", "--set",
+                 "group.timeout=20.5", "--set", "group.form_timeout=30", "--set", "scheme.patience=9"});
+  arguments.insert(arguments.end(), job.begin(), job.end());
+  const ProcessResult run = run_program(arguments);
+  EXPECT_EQ(run.exit_code, 0) << run.out << run.error;
+  EXPECT_THAT(run.out, HasSubstr("20 steps"));
+}
+
+TEST_F(TrainOnDigits, AWorkerWaitsForItsGroupAsLongAsTheFileSays) {
+  std::vector<std::string> arguments = {"launch",
+                                        "-n",
+                                        "2",
+                                        "--min-workers",
+                                        "2",
+                                        "--restarts",
+                                        "0",
+                                        "--",
+                                        "sh",
+                                        "-c",
+                                        "[ $THALWEG_WORKER = 1 ] && exec sleep 1000; exec \"$@\"",
+                                        "sh",
+                                        TW_PROGRAM};
+  const std::vector<std::string> job = small_job({"--set", "data.limit=64", "--set", "group.form_timeout=1.5"});
+  arguments.insert(arguments.end(), job.begin(), job.end());
+  const ProcessResult run = run_program(arguments);
+  EXPECT_EQ(run.exit_code, 1);
+  EXPECT_THAT(run.out, ::testing::ContainsRegex("did not begin within [1-9](\\.|$| )")) << run.error;
+}
+
 TEST_F(TrainOnDigits, MessagesByMpiAreNotSaidToBeEncrypted) {
   const ProcessResult run = run_program(small_job({"--set", "group.tls=true", "--set", "group.transport=mpi"}));
   EXPECT_EQ(run.exit_code, 1);
@@ -160,6 +192,10 @@ TEST(TrainJobErrors, NameTheKeyAndTheLine) {
         Case{"[train]\n\nloss = \"none\"\n", "line 3: train.loss: unknown loss 'none'; nearest:"},
         Case{"[train]\nprecision = \"f7\"\n", "line 2: train.precision: "},
         Case{"[scheme]\nname = \"magic\"\n", "line 2: scheme.name is 'magic', must be one of: allreduce"},
+        Case{"[scheme]\npatience = 0\n", "line 2: scheme.patience must be a number of seconds above 0"},
+        Case{"[group]\ntimeout = \"long\"\n", "line 2: group.timeout must be a number"},
+        Case{"[group]\nform_timeout = -1\n", "line 2: group.form_timeout must be a number of seconds above 0"},
+        Case{"[group]\nstreams = 65\n", "line 2: group.streams must be at most 64"},
         Case{"[train\n", "job.toml: line 1: "}, Case{"[train]\n", "'data.kind' is missing"},
         Case{"[data]\nkind = \"mnist\"\npath = \"/nowhere\"\n", "line 3: data.path: "}}) {
     const ProcessResult run = run_job(wrong.text);
