@@ -164,8 +164,8 @@ TEST_F(LaunchFaults, AMemberMayTakeItsTimeToEndUpToALimit) {
 
 /// Worker 0 trains by itself; this is what worker 1 does after that.
 std::string when_all_is_done(const std::string& train, const std::string& then) {
-  return "if [ $THALWEG_WORKER = 0 ]; then exec " + train + "; fi; while [ ! -e $F/model.onnx ]; do sleep 0.05; done; " +
-         then;
+  return "if [ $THALWEG_WORKER = 0 ]; then exec " + train +
+         "; fi; while [ ! -e $F/model.onnx ]; do sleep 0.05; done; " + then;
 }
 
 TEST_F(LaunchFaults, AWorkerThatFindsTheJobDoneHasNotFailed) {
