@@ -106,7 +106,11 @@ FileDescriptor listen_tcp(const Address& address) {
   TW_REQUIRE(resolve(address, resolved, error), error);
   for (const addrinfo* entry = resolved.list; entry != nullptr; entry = entry->ai_next) {
     FileDescriptor socket(::socket(entry->ai_family, kType, 0));
-    if (!socket.valid()) continue;
+    if (!socket.valid()) {
+      // A kind of address that this host does not have says less than why another could not be used.
+      if (error.empty()) error = std::strerror(errno);
+      continue;
+    }
     const int on = 1;
     ::setsockopt(socket.get(), SOL_SOCKET, SO_REUSEADDR, &on, sizeof on);
     if (::bind(socket.get(), entry->ai_addr, entry->ai_addrlen) == 0 && ::listen(socket.get(), kBacklog) == 0) {
