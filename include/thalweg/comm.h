@@ -200,6 +200,13 @@ struct GroupOptions {
   /// Once it is set, this member leaves the group within a second: whatever it waits for ends with an Error or, as a
   /// value, a Failure. Null: never.
   std::shared_ptr<const std::atomic<bool>> cancelled;
+  /// The name or number of this host by which members on other hosts reach it, without a port. Empty: that of this end
+  /// of the connection to the rendezvous. If that leads to this host only, because the rendezvous is here too, members
+  /// that came to the rendezvous from elsewhere take the address of this host's first interface that is up.
+  std::string address = {};
+  /// Takes a line about everybody who connects to this member without belonging to the group, and is refused; by
+  /// default it goes to standard error.
+  std::function<void(const std::string&)> log = {};
 };
 
 /// Somebody of an earlier attempt does the work of this seat already, and goes on with it.

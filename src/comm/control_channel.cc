@@ -41,12 +41,19 @@ ControlChannel::~ControlChannel() {
 }
 
 std::optional<Connection> ControlChannel::connect(const Deadline& deadline, std::string& error) {
-  FileDescriptor socket = connect_tcp(Address::parse(options_.rendezvous), deadline, error);
-  if (!socket.valid()) return std::nullopt;
-  info_.address = Address{own_address(socket), port_}.text();
-  std::unique_ptr<Link> link = open_link(std::move(socket), {options_.secret, options_.tls}, deadline, error);
+  const auto connect_once = [&](std::string& why) {
+    return connect_tcp(Address::parse(options_.rendezvous), deadline, why);
+  };
+  std::unique_ptr<Link> link = connect_link(connect_once, {options_.secret, options_.tls}, deadline, error);
   if (link == nullptr) return std::nullopt;
+  say_where(own_address(link->descriptor()));
   return Connection(std::move(link));
+}
+
+void ControlChannel::say_where(const std::string& seen) {
+  const auto with_port = [&](const std::string& host) { return host.empty() ? "" : Address{host, port_}.text(); };
+  info_.address = with_port(options_.address.empty() ? seen : options_.address);
+  info_.outside = with_port(options_.address.empty() && is_loopback(seen) ? outside_address() : "");
 }
 
 void ControlChannel::introduce(Connection& connection) {

@@ -27,7 +27,8 @@ class ControlChannel {
   };
 
   /// Connects, and throws Error if the rendezvous refuses this member or is not there before the deadline. `port` is
-  /// where this member takes connections of its peers; the address of this host comes from the connection.
+  /// where this member takes connections of its peers; the address of this host comes from the options or else from the
+  /// connection.
   ControlChannel(const GroupOptions& options, MemberInfo info, int port, const Deadline& deadline);
   ~ControlChannel();
 
@@ -49,6 +50,9 @@ class ControlChannel {
   /// Until the connection breaks or the channel is closed.
   void talk(Connection& connection);
   std::optional<Connection> connect(const Deadline& deadline, std::string& error);
+  /// Says in `info_` where peers reach this member, whose end of the connection to the rendezvous has the address
+  /// `seen`.
+  void say_where(const std::string& seen);
   void introduce(Connection& connection);
   nlohmann::json sign_of_life();
   void handle(const nlohmann::json& message);

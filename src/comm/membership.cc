@@ -35,8 +35,10 @@ int64_t number_field(const json& object, const char* key, int64_t least, int64_t
 }  // namespace
 
 json MemberInfo::to_json() const {
-  return {{"id", id},       {"name", name}, {"host", host},      {"address", address},
-          {"local", local}, {"seat", seat}, {"attempt", attempt}};
+  json object = {{"id", id},       {"name", name}, {"host", host},      {"address", address},
+                 {"local", local}, {"seat", seat}, {"attempt", attempt}};
+  if (!outside.empty()) object["outside"] = outside;
+  return object;
 }
 
 MemberInfo MemberInfo::from_json(const json& object) {
@@ -45,6 +47,7 @@ MemberInfo MemberInfo::from_json(const json& object) {
           text_field(object, "name"),
           text_field(object, "host"),
           text_field(object, "address"),
+          object.contains("outside") ? text_field(object, "outside") : "",
           text_field(object, "local"),
           static_cast<int>(number_field(object, "seat", -1, kMostMembers - 1)),
           static_cast<uint32_t>(number_field(object, "attempt", 0, std::numeric_limits<uint32_t>::max()))};

@@ -23,6 +23,9 @@ struct MemberInfo {
   std::string host;
   /// Where it takes connections of its peers: TCP, and a local socket of its host.
   std::string address;
+  /// Where members on other hosts reach it if `address` is one that only its own host reaches; empty otherwise, and
+  /// where this host has no other.
+  std::string outside;
   std::string local;
   /// As in GroupOptions.
   int seat = -1;

@@ -2,7 +2,6 @@
 #include <poll.h>
 #include <sys/eventfd.h>
 
-#include <algorithm>
 #include <cstdio>
 #include <list>
 #include <map>
@@ -13,6 +12,7 @@
 #include "comm/connection.h"
 #include "comm/control_messages.h"
 #include "comm/socket.h"
+#include "comm/strangers.h"
 
 namespace thalweg::comm {
 namespace {
@@ -21,10 +21,6 @@ using nlohmann::json;
 using Clock = std::chrono::steady_clock;
 
 constexpr int kTickMilliseconds = 50;
-/// A connection that has not said who it is after so long is closed.
-constexpr std::chrono::seconds kIntroduction{5};
-/// Of connections that have not shown the secret: more at once are closed, the oldest first.
-constexpr size_t kMostStrangers = 64;
 
 void log_to_stderr(const std::string& text) { std::fprintf(stderr, "thalweg: rendezvous: %s\n", text.c_str()); }
 
@@ -46,7 +42,8 @@ class Rendezvous::Impl {
         listener_(listen_tcp(Address::parse(options_.address))),
         address_(Address::parse(options_.address)),
         wake_(::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)),
-        membership_(options_, Clock::now()) {
+        membership_(options_, Clock::now()),
+        most_strangers_(most_strangers(static_cast<size_t>(options_.max_size))) {
     TW_REQUIRE(!options_.secret.empty(), "a rendezvous needs a secret that its members know");
     if (!options_.log) options_.log = log_to_stderr;
     address_.port = port_of(listener_);
@@ -68,7 +65,7 @@ class Rendezvous::Impl {
  private:
   void serve();
   void wait();
-  void accept_all(Clock::time_point now);
+  void accept_some(Clock::time_point now);
   void read(Client& client, Clock::time_point now);
   void take(Client& client, const json& message, Clock::time_point now);
   void welcome(Client& client, const Introduction& introduction, Clock::time_point now);
@@ -85,6 +82,7 @@ class Rendezvous::Impl {
   Address address_;
   FileDescriptor wake_;
   Membership membership_;
+  size_t most_strangers_;
   std::list<Client> clients_;
   /// What members of the epoch said last about themselves, also of those that have left.
   std::map<std::string, std::string> statuses_;
@@ -107,8 +105,10 @@ void Rendezvous::Impl::serve() {
       for (Client& client : clients_) client.heard = now;
     }
     last = now;
-    accept_all(now);
+    accept_some(now);
     for (Client& client : clients_) read(client, now);
+    // Only now: who has answered the challenge meanwhile is no stranger any more.
+    give_up_excess(clients_, most_strangers_);
     drop_lost(now);
     membership_.tick(now);
     // In this order: who is told something can see it in the state.
@@ -126,16 +126,12 @@ void Rendezvous::Impl::wait() {
   ::poll(polled.data(), polled.size(), kTickMilliseconds);
 }
 
-void Rendezvous::Impl::accept_all(Clock::time_point now) {
-  for (;;) {
+void Rendezvous::Impl::accept_some(Clock::time_point now) {
+  for (size_t count = 0; count < most_strangers_; ++count) {
     FileDescriptor socket = accept_one(listener_);
     if (!socket.valid()) return;
     std::string peer = peer_address(socket);
     clients_.push_back({Connection(std::move(socket), {options_.secret, options_.tls}), std::move(peer), "", "", now});
-    const auto is_stranger = [](const Client& client) { return client.id.empty(); };
-    if (static_cast<size_t>(std::count_if(clients_.begin(), clients_.end(), is_stranger)) > kMostStrangers) {
-      clients_.erase(std::find_if(clients_.begin(), clients_.end(), is_stranger));
-    }
   }
 }
 
@@ -186,10 +182,7 @@ void Rendezvous::Impl::handle(Client& client, const MemberMessage& message, Cloc
 
 std::string Rendezvous::Impl::reason_to_drop(const Client& client, Clock::time_point now) const {
   if (!client.connection.error().empty()) return client.connection.error();
-  const double silent = std::chrono::duration<double>(now - client.heard).count();
-  const double allowed =
-      client.id.empty() ? std::chrono::duration<double>(kIntroduction).count() : options_.silence.count();
-  return silent > allowed ? "nothing heard for " + std::to_string(silent).substr(0, 4) + " s" : "";
+  return reason_if_silent(now - client.heard, client.id.empty() ? kIntroduction : options_.silence);
 }
 
 void Rendezvous::Impl::drop_lost(Clock::time_point now) {

@@ -135,6 +135,34 @@ TEST(NetworkEnd, DISABLED_Exchange) {
   group->finish();
 }
 
+/// The member beside the rendezvous comes to it by loopback, the other one over the cable.
+TEST(NetworkEnd, DISABLED_MeetsAtARendezvousBesideOneMember) {
+  const std::string space = variable("THALWEG_TEST_SPACE");
+  ASSERT_FALSE(space.empty()) << "run by the tests of the network";
+  enter_name_space(space);
+  const bool beside = !variable("THALWEG_TEST_HOSTS").empty();
+  std::unique_ptr<comm::Rendezvous> rendezvous;
+  if (beside) {
+    comm::RendezvousOptions options;
+    options.address = ":29518";
+    options.secret = "secret";
+    options.min_size = options.max_size = 2;
+    options.log = [](const std::string&) {};
+    rendezvous = std::make_unique<comm::Rendezvous>(options);
+  }
+  comm::GroupOptions member;
+  member.rendezvous = beside ? "127.0.0.1:29518" : "10.213.7.1:29518";
+  member.secret = "secret";
+  // The higher rank connects to the lower one.
+  member.seat = beside ? 0 : 1;
+  member.form_timeout = std::chrono::seconds(30);
+  const auto group = comm::Group::join(member);
+  double value = group->rank() + 1;
+  group->communicator().all_reduce(&value, 1, DType::kF64).or_throw();
+  EXPECT_EQ(value, 3);
+  group->finish();
+}
+
 /// Bytes of f32 a second, as such and with half as wide numbers.
 struct Rates {
   double whole = 0, half = 0;
@@ -145,12 +173,10 @@ struct Rates {
   }
 };
 
-Rates rates_over(const Cable& cable) {
-  const TemporaryDirectory folder;
-  const std::string result = (folder.path() / "rates").string();
+void run_both_ends(const Cable& cable, const std::string& test, const std::string& result) {
   std::vector<ChildProcess> ends;
   for (int end = 0; end < 2; ++end) {
-    ends.emplace_back("NetworkEnd.DISABLED_Exchange",
+    ends.emplace_back("NetworkEnd.DISABLED_" + test,
                       std::map<std::string, std::string>{{"THALWEG_TEST_SPACE", cable.name(end)},
                                                          {"THALWEG_TEST_HOSTS", end == 0 ? "1" : ""},
                                                          {"THALWEG_TEST_RESULT", result}});
@@ -161,12 +187,24 @@ Rates rates_over(const Cable& cable) {
     EXPECT_TRUE(end.wait_for(std::chrono::seconds(60), status));
     EXPECT_EQ(status, 0);
   }
+}
+
+Rates rates_over(const Cable& cable) {
+  const TemporaryDirectory folder;
+  const std::string result = (folder.path() / "rates").string();
+  run_both_ends(cable, "Exchange", result);
   Rates rates;
   std::ifstream(result + "0") >> rates.whole >> rates.half;
   std::printf("all-reduce over 1 Gbit/s: %.1f%% of the wire, with bf16 %.1f%%, %.3f times as much\n",
               100 * rates.whole / kWireBytesPerSecond, 100 * rates.half / kWireBytesPerSecond,
               rates.half / rates.whole);
   return rates;
+}
+
+TEST(Network, AMemberBesideTheRendezvousIsReachedFromOtherHosts) {
+  const Cable cable;
+  if (!cable.made()) GTEST_SKIP() << "network name spaces cannot be made here";
+  run_both_ends(cable, "MeetsAtARendezvousBesideOneMember", "");
 }
 
 TEST(Network, AnAllReduceFillsTheWireAndHalfWidthNumbersDoubleIt) {
