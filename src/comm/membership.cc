@@ -94,19 +94,17 @@ void Membership::join(const MemberInfo& info, const std::optional<View>& known, 
     tell(info.id, {{"type", finished_ ? "finished" : "failed"}, {"why", error_}});
     return;
   }
-  if (view_.epoch == 0 && members_.empty() && known && known->rank_of(info.id) >= 0) adopt(*known, now);
+  if (known) latest_known_ = std::max(latest_known_, known->epoch);
+  if (view_.epoch == 0 && survivors_.empty() && known && known->rank_of(info.id) >= 0) adopt(*known, now);
   const auto found = members_.find(info.id);
   if (found != members_.end() && in_view(info.id) && known && known->epoch == view_.epoch) {
     found->second.connected = true;
     if (regrouping_) tell(info.id, {{"type", "over"}, {"epoch", view_.epoch}, {"why", "the group changes"}});
+    if (can_admit()) tell(info.id, {{"type", "waiting"}, {"count", waiting()}});
     return;
   }
   TW_REQUIRE(info.seat < options_.max_size, "there is no seat ", info.seat, " in a group of ", options_.max_size);
-  if (const Member* other = holder(info.seat); other != nullptr && other->info.attempt < info.attempt) {
-    refused_.insert(info.seat);
-    tell(info.id, {{"type", "taken"}, {"why", other->info.name + " has seat " + std::to_string(info.seat)}});
-    return;
-  }
+  if (turn_away(info)) return;
   // One that forgot what it took part in.
   lose(info.id, "it has come anew", now);
   // Whoever was here before has missed the end of its epoch.
@@ -118,9 +116,20 @@ void Membership::join(const MemberInfo& info, const std::optional<View>& known, 
   announce_newcomers();
 }
 
+bool Membership::turn_away(const MemberInfo& info) {
+  const Member* other = holder(info.seat);
+  if (other == nullptr || other->info.attempt >= info.attempt) return false;
+  refused_.insert(info.seat);
+  tell(info.id, {{"type", "taken"}, {"why", other->info.name + " has seat " + std::to_string(info.seat)}});
+  return true;
+}
+
+bool Membership::can_admit() const {
+  return !regrouping_ && waiting() > 0 && static_cast<int>(view_.members.size()) < options_.max_size;
+}
+
 void Membership::announce_newcomers() {
-  if (regrouping_ || waiting() == 0 || static_cast<int>(view_.members.size()) >= options_.max_size) return;
-  tell_view({{"type", "waiting"}, {"count", waiting()}});
+  if (can_admit()) tell_view({{"type", "waiting"}, {"count", waiting()}});
 }
 
 const Membership::Member* Membership::holder(int seat) const {
@@ -155,10 +164,18 @@ void Membership::adopt(const View& known, Time now) {
   view_ = known;
   regrouping_ = false;
   adopted_ = now;
+  std::vector<std::string> unaware;
   for (const MemberInfo& member : known.members) {
-    members_[member.id] = {member, false, false};
-    survivors_.insert(member.id);
+    // Who came as a newcomer was not told of this epoch before the restart.
+    const bool added = members_.try_emplace(member.id, Member{member, false, false}).second;
+    if (added) survivors_.insert(member.id);
+    if (!added) unaware.push_back(member.name);
   }
+  const std::vector<std::string> waiting = newcomers_;
+  for (const std::string& id : waiting) {
+    if (turn_away(members_.at(id).info)) lose(id, "its seat is taken", now);
+  }
+  if (!unaware.empty()) break_epoch(::thalweg::join(unaware, ", ") + " did not learn of this epoch", now);
 }
 
 void Membership::lose(const std::string& id, const std::string& why, Time now) {
@@ -246,7 +263,8 @@ void Membership::form_if_possible(Time now) {
 
 void Membership::form(Time now) {
   View next;
-  next.epoch = view_.epoch + 1;
+  next.epoch = std::max(view_.epoch, latest_known_) + 1;
+  if (next.epoch > kMostEpochs) return fail("the group has gone through " + std::to_string(kMostEpochs) + " epochs");
   for (const MemberInfo& member : view_.members) {
     if (in_view(member.id)) next.members.push_back(member);
   }

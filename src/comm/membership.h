@@ -96,7 +96,12 @@ class Membership {
   };
 
   bool in_view(const std::string& id) const { return survivors_.count(id) > 0; }
+  /// After a restart: goes on with the view that a member has.
   void adopt(const View& known, Time now);
+  /// Tells one that wants a seat which one of an earlier attempt has; true if it does.
+  bool turn_away(const MemberInfo& info);
+  /// Members of the epoch should know that somebody waits, and that there is room.
+  bool can_admit() const;
   void announce_newcomers();
   void tell(const std::string& id, nlohmann::json message) { notices_.push_back({id, std::move(message)}); }
   void tell_view(const nlohmann::json& message);
@@ -119,6 +124,8 @@ class Membership {
   /// Ids that are in no view yet, in the order in which they came.
   std::vector<std::string> newcomers_;
   View view_;
+  /// Of all epochs that a member has been in, also before a restart: they wait for a later one.
+  uint64_t latest_known_ = 0;
   /// The members of the view that have not been lost since it began.
   std::set<std::string> survivors_;
   /// The epoch is over, the next has not begun.

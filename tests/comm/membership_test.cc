@@ -20,7 +20,14 @@ using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 
-MemberInfo member(const std::string& id) { return {id, "name of " + id, "host", "127.0.0.1:1", "local"}; }
+MemberInfo member(const std::string& id) { return {id, "name of " + id, "host", "127.0.0.1:1", "", "local"}; }
+
+View view_of(uint64_t epoch, const std::vector<std::string>& ids) {
+  View view;
+  view.epoch = epoch;
+  for (const std::string& id : ids) view.members.push_back(member(id));
+  return view;
+}
 
 /// Told what happens at times of its own.
 class MembershipTest : public ::testing::Test {
@@ -167,6 +174,67 @@ TEST_F(MembershipTest, ARestartedRendezvousTakesTheViewOfItsMembers) {
   EXPECT_THAT(ids(), ElementsAre("a", "b"));
 }
 
+TEST_F(MembershipTest, ARestartedRendezvousTakesTheViewAlsoIfANewcomerIsFirst) {
+  const View known = view_of(7, {"a", "b", "c"});
+  join("new");
+  group_.join(member("b"), known, now_);
+  EXPECT_EQ(group_.view().epoch, 7U);
+  for (const char* id : {"a", "c"}) group_.join(member(id), known, now_);
+  pass(seconds(3));
+  EXPECT_EQ(group_.view().epoch, 7U);
+  // All know of the newcomer, and nobody was told that the epoch is over.
+  EXPECT_THAT(told("c"), ElementsAre("waiting"));
+  for (const char* id : {"a", "b", "c"}) group_.ready(id, 7, "", now_);
+  pass(milliseconds(1));
+  EXPECT_EQ(group_.view().epoch, 8U);
+  EXPECT_THAT(ids(), ElementsAre("a", "b", "c", "new"));
+}
+
+TEST_F(MembershipTest, AfterARestartAnEpochFollowsTheLatestThatAnybodyKnows) {
+  group_.join(member("a"), view_of(7, {"a", "b"}), now_);
+  group_.join(member("b"), view_of(8, {"a", "b"}), now_);
+  EXPECT_THAT(told("a"), ElementsAre("over"));
+  EXPECT_THAT(told("b"), ElementsAre("over"));
+  group_.ready("a", 7, "", now_);
+  group_.ready("b", 8, "", now_);
+  pass(milliseconds(1));
+  EXPECT_EQ(group_.view().epoch, 9U);
+  EXPECT_THAT(ids(), ElementsAre("a", "b"));
+}
+
+TEST_F(MembershipTest, WhoWasNotToldOfTheLastEpochBeforeARestartIsANewcomer) {
+  join("new");
+  group_.join(member("a"), view_of(8, {"a", "b", "new"}), now_);
+  group_.join(member("b"), view_of(8, {"a", "b", "new"}), now_);
+  // Once before it was back.
+  EXPECT_THAT(told("b"), ElementsAre("over", "over"));
+  for (const char* id : {"a", "b"}) group_.ready(id, 8, "", now_);
+  pass(milliseconds(1));
+  EXPECT_EQ(group_.view().epoch, 9U);
+  EXPECT_THAT(ids(), ElementsAre("a", "b", "new"));
+}
+
+TEST_F(MembershipTest, SurvivorsThatComeAfterANewGroupHasFormedJoinIt) {
+  for (const char* id : {"x", "y"}) join(id);
+  pass(milliseconds(500));
+  EXPECT_EQ(group_.view().epoch, 1U);
+  group_.join(member("a"), view_of(7, {"a"}), now_);
+  group_.ready("a", 7, "", now_);
+  for (const char* id : {"x", "y"}) group_.ready(id, 1, "", now_);
+  pass(milliseconds(1));
+  EXPECT_EQ(group_.view().epoch, 8U);
+  EXPECT_THAT(ids(), ElementsAre("x", "y", "a"));
+}
+
+TEST_F(MembershipTest, NobodyIsTakenBeyondTheLastEpochThatCanBe) {
+  constexpr uint64_t kLast = uint64_t{1} << 22U;
+  group_.join(member("a"), view_of(kLast, {"a", "b"}), now_);
+  group_.join(member("b"), view_of(kLast, {"a", "b"}), now_);
+  for (const char* id : {"a", "b"}) group_.ready(id, kLast, "", now_);
+  pass(milliseconds(1));
+  EXPECT_THAT(group_.error(), HasSubstr("has gone through 4194304 epochs"));
+}
+
 TEST(Views, AreReadBoundsFirst) {
   View view;
   view.epoch = 3;
@@ -247,6 +315,20 @@ TEST_F(SeatTest, ASeatIsForsakenWhoseHolderIsLostAfterALaterAttemptWasRefused) {
   group_.lose("rescuer", "killed", now_);
   group_.finish("c");
   EXPECT_THAT(group_.forsaken_seats(), IsEmpty());
+}
+
+TEST_F(SeatTest, AfterARestartALaterAttemptIsToldAsSoonAsTheHolderIsKnown) {
+  View known = view_of(7, {"a", "b", "c"});
+  for (int seat = 0; seat < 3; ++seat) known.members[static_cast<size_t>(seat)].seat = seat;
+  join_seat("later", 1, 1);
+  EXPECT_THAT(told("later"), ElementsAre());
+  group_.join(known.members[0], known, now_);
+  EXPECT_THAT(told("later"), ElementsAre("taken"));
+  EXPECT_EQ(group_.waiting(), 0U);
+  // Its holder does not come back.
+  group_.join(known.members[2], known, now_);
+  pass(seconds(3));
+  EXPECT_THAT(group_.forsaken_seats(), ElementsAre(1));
 }
 
 TEST_F(SeatTest, ThereAreOnlySoMany) {
