@@ -115,8 +115,17 @@ struct RendezvousOptions {
   int max_size = 1;
   /// With at least min_size members but fewer than max_size, how long to wait for more after the last one came.
   std::chrono::duration<double> settle{1.0};
-  /// How long the group may take to form, and later to reach min_size again.
+  /// How long the group may be short of min_size members, before it has formed and when some were lost. One that
+  /// prepares itself (Group::reserve) counts as there as long as it gives signs of life. A group that wants a result
+  /// waits as long for one that is on its way.
   std::chrono::duration<double> form_timeout{120.0};
+  /// Whoever starts the members may keep them in a queue, for any time: form_timeout counts only from when the first
+  /// one has come. Otherwise from the beginning.
+  bool queued = false;
+  /// What the group makes has to reach whoever keeps the rendezvous. When the members have finished, one of them is
+  /// asked to hand it over (Group::hands_over), another if that one is lost; the others stay until
+  /// Rendezvous::accept_result.
+  bool wants_result = false;
   /// How long members may take to leave a broken epoch before they count as lost.
   std::chrono::duration<double> regroup_timeout{30.0};
   /// A member that says nothing for so long is lost. Members say something four times in it.
@@ -155,11 +164,18 @@ class Rendezvous {
     std::string error;
     /// Of the epoch, by rank.
     std::vector<Member> members;
+    /// Those that have a seat and prepare themselves for the next epoch (Group::reserve).
+    std::vector<Member> preparing;
+    /// Members that are there, ready or not; spares do not count.
+    int present = 0;
     /// Seats that nobody has, and for which one of a later attempt was told that they were taken: whoever starts the
     /// attempts may think them served, and must be asked for another.
     std::vector<int> forsaken_seats;
   };
   State state() const;
+  /// The result that the group was to make is here (RendezvousOptions::wants_result): the job is done, and members may
+  /// go.
+  void accept_result();
 
  private:
   class Impl;
@@ -184,7 +200,8 @@ struct GroupOptions {
   Path path = Path::kAuto;
   /// TCP connections to each peer, over which long messages are spread.
   int streams = 1;
-  /// How long it may take until the group, or its next epoch, has formed.
+  /// How long the rendezvous may be silent while this member waits for it, and how long members may take to connect to
+  /// each other. How long the group as a whole may take to form is for the rendezvous to say.
   std::chrono::duration<double> form_timeout{120.0};
   /// How long a collective operation may take.
   std::chrono::duration<double> timeout{60.0};
@@ -204,6 +221,13 @@ struct GroupOptions {
 
 /// Somebody of an earlier attempt does the work of this seat already, and goes on with it.
 class SeatTaken : public Error {
+ public:
+  using Error::Error;
+};
+
+/// The job was done before this member could take part in it, or while the others did without it: nothing is left to
+/// do.
+class JobEnded : public Error {
  public:
   using Error::Error;
 };
@@ -237,6 +261,10 @@ class Group {
  public:
   /// Waits until the group has formed. Throws Error if it does not, with who came and who did not.
   static std::unique_ptr<Group> join(const GroupOptions& options);
+  /// For a member that has something to prepare, such as its data to read: returns as soon as it has its seat, which
+  /// may take as long as somebody else has it. There are no other members then, and epoch 0, until `next_epoch` says
+  /// that this one is ready; the others wait for it as long as its process lives. Throws Error as `join` does.
+  static std::unique_ptr<Group> reserve(const GroupOptions& options);
   /// Leaves; to the others this member is lost unless `finish` was called.
   virtual ~Group() = default;
 
@@ -245,9 +273,6 @@ class Group {
   virtual uint64_t epoch() const = 0;
   /// By rank.
   virtual std::vector<std::string> names() const = 0;
-  /// The lowest rank of the latest attempt (GroupOptions::attempt): whoever started the attempts may listen to none of
-  /// the earlier ones any more.
-  virtual int speaker() const = 0;
   /// Of this epoch; valid until `next_epoch`.
   virtual Communicator& communicator() = 0;
   /// Members wait to be admitted to the next epoch. Others may learn of it earlier or later: agree before you call
@@ -263,6 +288,12 @@ class Group {
   virtual void fail(const std::string& why) = 0;
   /// The job is done: members that leave are not missed, and nobody is admitted any more.
   virtual void finish() = 0;
+  /// After `finish`, where the rendezvous wants a result: waits until it is this member's turn to hand it over, which
+  /// is true, or until the rendezvous has it. Whoever is asked says `handed_over` before it leaves, or another is
+  /// asked.
+  virtual bool hands_over() = 0;
+  /// What was asked for is on its way.
+  virtual void handed_over() = 0;
 };
 
 }  // namespace thalweg::comm

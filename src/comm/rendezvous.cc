@@ -54,8 +54,7 @@ class Rendezvous::Impl {
   }
   ~Impl() {
     stop_.store(true);
-    const uint64_t one = 1;
-    [[maybe_unused]] const ssize_t written = ::write(wake_.get(), &one, sizeof one);
+    wake();
     thread_.join();
   }
 
@@ -64,8 +63,16 @@ class Rendezvous::Impl {
     const std::lock_guard<std::mutex> lock(mutex_);
     return state_;
   }
+  void accept_result() {
+    accepted_.store(true);
+    wake();
+  }
 
  private:
+  void wake() const {
+    const uint64_t one = 1;
+    [[maybe_unused]] const ssize_t written = ::write(wake_.get(), &one, sizeof one);
+  }
   void serve();
   void wait();
   void accept_all(Clock::time_point now);
@@ -89,7 +96,9 @@ class Rendezvous::Impl {
   /// What members of the epoch said last about themselves, also of those that have left.
   std::map<std::string, std::string> statuses_;
   uint64_t logged_epoch_ = 0;
+  std::string logged_giver_;
   std::atomic<bool> stop_{false};
+  std::atomic<bool> accepted_{false};
   mutable std::mutex mutex_;
   State state_;
   std::thread thread_;
@@ -110,6 +119,7 @@ void Rendezvous::Impl::serve() {
     accept_all(now);
     for (Client& client : clients_) read(client, now);
     drop_lost(now);
+    if (accepted_.exchange(false)) membership_.accept_result();
     membership_.tick(now);
     // In this order: who is told something can see it in the state.
     publish();
@@ -124,6 +134,8 @@ void Rendezvous::Impl::wait() {
     polled.push_back({client.connection.descriptor(), static_cast<short>(events), 0});
   }
   ::poll(polled.data(), polled.size(), kTickMilliseconds);
+  uint64_t count = 0;
+  [[maybe_unused]] const ssize_t drained = ::read(wake_.get(), &count, sizeof count);
 }
 
 void Rendezvous::Impl::accept_all(Clock::time_point now) {
@@ -167,20 +179,23 @@ void Rendezvous::Impl::welcome(Client& client, const Introduction& introduction,
   client.id = info.id;
   client.name = info.name;
   log(info.name + (introduction.known ? " is back" : " has come") + (options_.tls ? " over TLS" : ""));
-  membership_.join(info, introduction.known, now);
+  membership_.join(info, introduction.known, now, introduction.preparing);
 }
 
 void Rendezvous::Impl::handle(Client& client, const MemberMessage& message, Clock::time_point now) {
   switch (message.kind) {
     case MemberMessage::Kind::kBeat:
       if (!message.text.empty()) statuses_[client.id] = message.text;
+      // A member waits for as long as it hears this.
+      client.connection.send({{"type", "alive"}});
       break;
     case MemberMessage::Kind::kReady:
       if (!message.text.empty()) log(client.name + " leaves its epoch: " + message.text);
       membership_.ready(client.id, message.epoch, message.text, now);
       break;
     case MemberMessage::Kind::kFail: membership_.fail(client.id, message.text); break;
-    case MemberMessage::Kind::kFinish: membership_.finish(client.id); break;
+    case MemberMessage::Kind::kFinish: membership_.finish(client.id, now); break;
+    case MemberMessage::Kind::kHandedOver: membership_.handed_over(client.id, now); break;
   }
 }
 
@@ -223,19 +238,32 @@ void Rendezvous::Impl::publish() {
     logged_epoch_ = view.epoch;
     log("epoch " + std::to_string(view.epoch) + " has " + std::to_string(view.members.size()) + " members");
   }
-  std::vector<Member> members;
-  std::erase_if(statuses_, [&](const auto& entry) { return view.rank_of(entry.first) < 0; });
-  for (const MemberInfo& info : view.members) {
-    const auto status = statuses_.find(info.id);
-    members.push_back({info.name, status != statuses_.end() ? status->second : ""});
+  if (const MemberInfo* giver = membership_.giver(); giver != nullptr && giver->id != logged_giver_) {
+    logged_giver_ = giver->id;
+    log("all have finished, " + giver->name + " is asked for the result");
   }
+  const auto described = [&](const std::vector<MemberInfo>& infos) {
+    std::vector<Member> members;
+    for (const MemberInfo& info : infos) {
+      const auto status = statuses_.find(info.id);
+      members.push_back({info.name, status != statuses_.end() ? status->second : ""});
+    }
+    return members;
+  };
+  const std::vector<MemberInfo> preparing = membership_.preparing();
+  std::erase_if(statuses_, [&](const auto& entry) {
+    const auto is_it = [&](const MemberInfo& info) { return info.id == entry.first; };
+    return view.rank_of(entry.first) < 0 && std::none_of(preparing.begin(), preparing.end(), is_it);
+  });
   const std::lock_guard<std::mutex> lock(mutex_);
   state_ = {view.epoch,
             static_cast<int>(view.members.size()),
             static_cast<int>(membership_.waiting()),
             membership_.finished(),
             membership_.error(),
-            std::move(members),
+            described(view.members),
+            described(preparing),
+            membership_.present(),
             membership_.forsaken_seats()};
 }
 
@@ -243,5 +271,6 @@ Rendezvous::Rendezvous(RendezvousOptions options) : impl_(std::make_unique<Impl>
 Rendezvous::~Rendezvous() = default;
 std::string Rendezvous::address() const { return impl_->address(); }
 Rendezvous::State Rendezvous::state() const { return impl_->state(); }
+void Rendezvous::accept_result() { impl_->accept_result(); }
 
 }  // namespace thalweg::comm

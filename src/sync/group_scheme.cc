@@ -160,7 +160,12 @@ void GroupScheme::finish(Trainee& trainee) {
     comm::Status status = last_exchange();
     if (status.ok()) status = communicator().barrier();
     if (status.ok()) break;
-    settle(trainee, status.failure().text(), true);
+    try {
+      settle(trainee, status.failure().text(), true);
+    } catch (const comm::JobEnded&) {
+      // Somebody got further than this worker: so all were at the end when it broke, with all that was exchanged.
+      break;
+    }
   }
   release();
   group_->finish();

@@ -8,6 +8,7 @@ import org.apache.spark.Partition;
 import org.apache.spark.rdd.PartitionCoalescer;
 import org.apache.spark.rdd.PartitionGroup;
 import org.apache.spark.rdd.RDD;
+import org.apache.spark.scheduler.TaskLocation;
 import scala.Option;
 import scala.collection.Iterator;
 
@@ -26,7 +27,7 @@ final class AdjacentPartitions implements PartitionCoalescer, java.io.Serializab
     for (int i = 0; i < groups.length; ++i) {
       int begin = (int) ((long) all.length * i / groups.length);
       int end = (int) ((long) all.length * (i + 1) / groups.length);
-      groups[i] = new PartitionGroup(Option.apply(commonPlace(parent, all, begin, end)));
+      groups[i] = new PartitionGroup(Option.apply(commonPlace(parent, begin, end)));
       for (int p = begin; p < end; ++p) {
         groups[i].partitions().$plus$eq(all[p]); // append takes other arguments in Scala 2.12
       }
@@ -35,11 +36,13 @@ final class AdjacentPartitions implements PartitionCoalescer, java.io.Serializab
   }
 
   /** The place that most of these partitions prefer; null if none prefers any. */
-  private static String commonPlace(RDD<?> parent, Partition[] all, int begin, int end) {
+  private static String commonPlace(RDD<?> parent, int begin, int end) {
     Map<String, Integer> votes = new HashMap<>();
     for (int p = begin; p < end; ++p) {
-      for (Iterator<String> places = parent.preferredLocations(all[p]).iterator(); places.hasNext(); ) {
-        votes.merge(places.next(), 1, Integer::sum);
+      // Of the parent and of what that is made of.
+      Iterator<TaskLocation> places = parent.sparkContext().getPreferredLocs(parent, p).iterator();
+      while (places.hasNext()) {
+        votes.merge(places.next().toString(), 1, Integer::sum);
       }
     }
     return votes.entrySet().stream().max(Comparator.comparing(Map.Entry::getValue)).map(Map.Entry::getKey).orElse(null);

@@ -33,11 +33,9 @@ record TrainedModel(ModelFile file, String report) {
 
   /** What one worker says of the whole, with the sums over all. */
   private static String report(TrainingOutcome speaker, List<TrainingOutcome> outcomes) throws IOException {
-    long rows = 0;
     long skippedRows = 0;
     long skippedSamples = 0;
     for (TrainingOutcome outcome : outcomes) {
-      rows += outcome.rows();
       skippedRows += outcome.skippedRows();
       JsonNode said = MAPPER.readTree(outcome.report() == null ? "{}" : outcome.report());
       skippedSamples += said.path("skipped").path("count").asLong();
@@ -52,6 +50,7 @@ record TrainedModel(ModelFile file, String report) {
     report.set("steps", own.get("steps"));
     report.set("tls", own.get("tls"));
     report.set("epochs", own.get("epochs"));
-    return report.put("rows", rows).put("skipped_rows", skippedRows).put("skipped_samples", skippedSamples).toString();
+    report.set("rows", own.get("rows"));
+    return report.put("skipped_rows", skippedRows).put("skipped_samples", skippedSamples).toString();
   }
 }

@@ -66,7 +66,7 @@ public interface TrainingParams extends Params {
       numWorkers = new IntParam(parent, "numWorkers", "tasks that train; by default one for each executor");
       threads = new IntParam(parent, "threads", "of each worker; by default its share of the executor's cores");
       memoryBytes = new LongParam(parent, "memoryBytes", "of each worker's rows; those beyond lie in a local file");
-      formSeconds = new DoubleParam(parent, "formSeconds", "how long workers wait for each other, also for one that was lost");
+      formSeconds = new DoubleParam(parent, "formSeconds", "how long a worker may be missing, once the first has come; one that reads its rows is not missing");
       badRows = new Param<>(parent, "badRows", "what to do with rows that cannot be used: fail or skip");
       tls = new BooleanParam(parent, "tls", "encrypt what workers send each other; by default if Spark encrypts its own");
     }

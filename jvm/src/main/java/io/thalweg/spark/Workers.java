@@ -51,7 +51,7 @@ record Workers(int count, int perExecutor, int threads, String driverHost, JavaS
 
   /** The rows in as many partitions as there are workers, without moving any; some may have none. */
   JavaRDD<InternalRow> spread(Dataset<Row> rows) {
-    JavaRDD<InternalRow> partitions = QueryPlans.executionOf(rows).toRdd().toJavaRDD();
+    JavaRDD<InternalRow> partitions = RowPosition.follow(QueryPlans.executionOf(rows).toRdd().toJavaRDD());
     int missing = count - partitions.getNumPartitions();
     if (missing > 0) {
       return partitions.union(context.parallelize(List.<InternalRow>of(), missing));

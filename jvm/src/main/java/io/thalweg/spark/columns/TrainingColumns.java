@@ -34,6 +34,8 @@ public final class TrainingColumns implements Serializable {
 
   private final ArrayList<TrainingField.Spec> fields = new ArrayList<>();
   private final InternalRows rows;
+  /** The column that names rows; -1 if there is none. */
+  private final int path;
 
   /**
    * @param augmentation of images while training, as JSON; null: as for prediction
@@ -42,6 +44,7 @@ public final class TrainingColumns implements Serializable {
   public TrainingColumns(
       List<ModelInput> inputs, String augmentation, List<Target> targets, SourceColumns source, String[] labelColumns) {
     rows = new InternalRows(source.schema());
+    path = source.imageNames().map(source.schema()::fieldIndex).orElse(-1);
     for (ModelInput input : inputs) {
       fields.add(specOf(input, augmentation));
     }
@@ -67,6 +70,11 @@ public final class TrainingColumns implements Serializable {
   /** Makes of Spark's internal rows those that a chunk takes. */
   public Iterator<Row> convert(Iterator<InternalRow> internal) {
     return rows.convert(internal);
+  }
+
+  /** What a message adds to the number of a row: " (PATH)" if there is one. */
+  public String nameOf(Row row) {
+    return path >= 0 && !row.isNullAt(path) ? " (" + row.getString(path) + ")" : "";
   }
 
   public RowChunk newChunk() {
