@@ -95,10 +95,8 @@ Membership::Membership(RendezvousOptions options, Time now)
 }
 
 void Membership::join(const MemberInfo& info, const std::optional<View>& known, Time now, bool preparing) {
-  if (finished_ || !error_.empty()) {
-    tell(info.id, {{"type", finished_ ? "finished" : "failed"}, {"why", error_}});
-    return;
-  }
+  if (finished_) return tell_end(info.id);
+  if (!error_.empty()) return tell(info.id, {{"type", "failed"}, {"why", error_}});
   anybody_came_ = true;
   if (welcome_back(info, known)) return;
   if (view_.epoch == 0 && members_.empty() && known && known->rank_of(info.id) >= 0) adopt(*known, now);
@@ -239,8 +237,7 @@ void Membership::ready(const std::string& id, uint64_t epoch, const std::string&
   if (found == members_.end()) return;
   if (finished() && in_view(id)) {
     // It was at the end like all others, and something broke before it knew.
-    tell(id, {{"type", "finished"}});
-    return;
+    return tell_end(id);
   }
   found->second.ready = true;
   found->second.preparing = false;

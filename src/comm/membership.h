@@ -136,6 +136,8 @@ class Membership {
 
   /// Nothing is left to do for anybody.
   void end();
+  /// Tells a member that the work is done and, if it is so, that the result is where it was wanted.
+  void tell_end(const std::string& id);
   /// Tells newcomers so, but for those whose seat somebody still has: what that one gives must come first.
   void dismiss_newcomers();
   /// Asks the next member for the result; if there is nobody left, the work begins anew.

@@ -6,9 +6,16 @@ namespace thalweg::comm {
 
 void Membership::finish(const std::string& id, Time now) {
   if (!in_view(id) || finished()) return;
-  if (!options_.wants_result) return end();
-  done_ = true;
-  ask_for_result(now);
+  if (options_.wants_result) {
+    done_ = true;
+    ask_for_result(now);
+  } else {
+    end();
+  }
+  // Those for whom something broke at the very end wait for an epoch that will not come.
+  for (const std::string& other : survivors_) {
+    if (members_.at(other).ready) tell_end(other);
+  }
 }
 
 void Membership::end() {
@@ -21,8 +28,13 @@ void Membership::dismiss_newcomers() {
     const int seat = members_.at(id).info.seat;
     bool held = false;
     for (const std::string& other : survivors_) held |= seat >= 0 && members_.at(other).info.seat == seat;
-    if (!held) tell(id, {{"type", "finished"}});
+    if (!held) tell_end(id);
   }
+}
+
+void Membership::tell_end(const std::string& id) {
+  if (options_.wants_result && finished_) tell(id, {{"type", "accepted"}});
+  tell(id, {{"type", "finished"}});
 }
 
 const MemberInfo* Membership::giver() const {

@@ -65,11 +65,23 @@ void GroupScheme::start(Trainee& trainee) { settle(trainee, "", false); }
 
 void GroupScheme::regroup(Trainee& trainee, const std::string& failure) { settle(trainee, failure, true); }
 
+bool GroupScheme::next_epoch(const std::string& failure) {
+  try {
+    group_->next_epoch(failure);
+  } catch (const comm::JobEnded&) {
+    // Whoever ended it has passed the last barrier: everybody had come to that.
+    over_ = at_end_;
+    if (!over_) throw;
+  }
+  at_end_ = false;
+  return !over_;
+}
+
 void GroupScheme::settle(Trainee& trainee, std::string failure, bool leave_first) {
   if (failure.empty()) failure = failure_;
   for (bool leave = leave_first;; leave = true) {
     release();
-    if (leave) group_->next_epoch(failure);
+    if (leave && !next_epoch(failure)) return;
     comm::Status status = spread_rows();
     if (status.ok()) status = synchronise(trainee);
     if (status.ok()) break;
@@ -156,16 +168,12 @@ void GroupScheme::abandon(const std::string& shared) {
 
 void GroupScheme::finish(Trainee& trainee) {
   // What was exchanged last may not have arrived everywhere: nobody leaves before all are at the end.
-  for (;;) {
+  while (!over_) {
     comm::Status status = last_exchange();
+    at_end_ = status.ok();
     if (status.ok()) status = communicator().barrier();
     if (status.ok()) break;
-    try {
-      settle(trainee, status.failure().text(), true);
-    } catch (const comm::JobEnded&) {
-      // Somebody got further than this worker: so all were at the end when it broke, with all that was exchanged.
-      break;
-    }
+    settle(trainee, status.failure().text(), true);
   }
   release();
   group_->finish();

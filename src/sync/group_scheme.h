@@ -59,7 +59,10 @@ class GroupScheme : public Scheme {
   /// Brings every worker to the state of the one that is furthest.
   comm::Status synchronise(Trainee& trainee);
   comm::Status compare_layouts(Trainee& trainee);
-  /// Until an epoch holds long enough for everybody to be at the same step.
+  /// Leaves the epoch for the next one. False if there is none because this worker was at the end, and the others have
+  /// gone.
+  bool next_epoch(const std::string& failure);
+  /// Until an epoch holds long enough for everybody to be at the same step, or the run is over.
   void settle(Trainee& trainee, std::string failure, bool leave_first);
 
   std::shared_ptr<comm::Group> group_;
@@ -69,6 +72,10 @@ class GroupScheme : public Scheme {
   uint64_t spread_epoch_ = 0;
   bool change_wanted_ = false;
   std::string failure_;
+  /// All that there was to exchange in this epoch has been.
+  bool at_end_ = false;
+  /// All others were as well, so that nobody has anything left to do.
+  bool over_ = false;
   /// The last epoch in which this worker was at the group's step; 0: none. Who was left behind has an older one than
   /// those who went on.
   uint64_t settled_epoch_ = 0;

@@ -354,7 +354,7 @@ TEST_F(ResultTest, OneIsAskedAndTheOthersStayUntilItIsAccepted) {
   EXPECT_THAT(told("b"), ElementsAre("accepted"));
   EXPECT_THAT(told("c"), ElementsAre("accepted"));
   prepare_seat("late", 1);
-  EXPECT_THAT(told("late"), ElementsAre("finished"));
+  EXPECT_THAT(told("late"), ElementsAre("accepted", "finished"));
 }
 
 TEST_F(ResultTest, AnotherIsAskedIfTheFirstIsLost) {
@@ -366,7 +366,7 @@ TEST_F(ResultTest, AnotherIsAskedIfTheFirstIsLost) {
   EXPECT_THAT(told("again"), ElementsAre());
   group_.handed_over("b", now_);
   group_.accept_result();
-  EXPECT_THAT(told("again"), ElementsAre("finished"));
+  EXPECT_THAT(told("again"), ElementsAre("accepted", "finished"));
   EXPECT_EQ(group_.error(), "");
 }
 
@@ -391,7 +391,7 @@ TEST_F(ResultTest, ASpareEndsNotBeforeTheOneThatHasItsSeat) {
   group_.accept_result();
   EXPECT_THAT(told("spare"), ElementsAre());
   group_.lose("a", "it has left", now_);
-  EXPECT_THAT(told("spare"), ElementsAre("finished"));
+  EXPECT_THAT(told("spare"), ElementsAre("accepted", "finished"));
 }
 
 TEST_F(ResultTest, ALaterAttemptWaitsToo) {
@@ -425,6 +425,15 @@ TEST_F(ResultTest, WhoeverMissedTheEndIsTold) {
   EXPECT_THAT(told("b"), ElementsAre("finished"));
   group_.lose("a", "killed", now_);
   EXPECT_THAT(told("b"), ElementsAre("hand_over"));
+}
+
+TEST_F(ResultTest, AlsoIfItLeftBeforeAnybodyElseWasThere) {
+  form_with_seats();
+  group_.ready("b", 1, "the connection to rank 0 broke", now_);
+  EXPECT_THAT(told("b"), ElementsAre("over"));
+  group_.finish("a", now_);
+  EXPECT_THAT(told("b"), ElementsAre("finished"));
+  EXPECT_THAT(told("c"), ElementsAre("over"));
 }
 
 TEST_F(ResultTest, IfAllAreLostTheyBeginAnew) {

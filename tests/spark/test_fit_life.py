@@ -53,10 +53,11 @@ def in_background(function):
 
 
 @pytest.mark.parametrize("shuffled", [False, True])
-def test_reading_may_take_longer_than_workers_may_be_missing(frame, shuffled):
+def test_reading_may_take_longer_than_workers_may_be_missing(frame, shuffled, capsys):
     slow = sleeping(frame, "id = 7", READ_SECONDS)
     model = estimator(form_seconds=float(FORM_SECONDS)).fit(slow.repartition(3) if shuffled else slow)
     assert model.training_report["rows"] == ROWS
+    assert shuffled or re.search(r"worker [01] \(executor .*\) reads, [0-9]+ rows", capsys.readouterr().err)
 
 
 def test_a_fit_may_wait_for_another(frame):
