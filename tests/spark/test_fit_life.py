@@ -52,6 +52,18 @@ def in_background(function):
     return pending
 
 
+def wait_for_tasks(spark, count):
+    """Until so many run at the same time."""
+    tracker = spark.sparkContext.statusTracker()
+    end = time.monotonic() + PATIENCE
+    while time.monotonic() < end:
+        stages = [tracker.getStageInfo(stage) for stage in tracker.getActiveStageIds()]
+        if sum(stage.numActiveTasks for stage in stages if stage is not None) == count:
+            return
+        time.sleep(0.1)
+    raise RuntimeError(f"there were never {count} tasks")
+
+
 @pytest.mark.parametrize("shuffled", [False, True])
 def test_reading_may_take_longer_than_workers_may_be_missing(frame, shuffled, capsys):
     slow = sleeping(frame, "id = 7", READ_SECONDS)
@@ -60,9 +72,9 @@ def test_reading_may_take_longer_than_workers_may_be_missing(frame, shuffled, ca
     assert shuffled or re.search(r"worker [01] \(executor .*\) reads, [0-9]+ rows", capsys.readouterr().err)
 
 
-def test_a_fit_may_wait_for_another(frame):
+def test_a_fit_may_wait_for_another(spark, frame):
     first = in_background(lambda: estimator().fit(sleeping(frame, "id = 7", READ_SECONDS)))
-    time.sleep(1)
+    wait_for_tasks(spark, 2)
     begin = time.monotonic()
     estimator(form_seconds=float(FORM_SECONDS)).fit(frame)
     assert time.monotonic() - begin > FORM_SECONDS, "it did not have to wait"
@@ -76,7 +88,7 @@ def test_a_cluster_without_room_for_all_workers_is_an_error(spark, frame):
 
     occupant = in_background(occupy)
     try:
-        time.sleep(2)
+        wait_for_tasks(spark, 1)
         with pytest.raises(Exception, match=r"1 of at least 2 members came \(worker ([01]) .*, nobody for seat [01]") as failure:
             estimator(form_seconds=float(FORM_SECONDS)).fit(frame)
         assert f"For {FORM_SECONDS} s there were too few" in str(failure.value)
@@ -161,7 +173,8 @@ def test_a_cancelled_fit_leaves_its_slots_within_seconds(spark, frame, while_rea
     use_all_slots(spark)
     rows = sleeping(frame, "true", 0.2) if while_reading else frame
     fit = in_background(lambda: estimator(epochs=1_000_000).fit(rows))
-    time.sleep(5)
+    wait_for_tasks(spark, 2)
+    time.sleep(3)
     assert not fit.done()
     spark.sparkContext.cancelAllJobs()
     begin = time.monotonic()
