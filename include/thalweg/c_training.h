@@ -22,11 +22,12 @@ tw_status tw_training_settings(const char* const* assignments, size_t count, tw_
  * or elsewhere. `source` is the path of an ONNX file, of which the initialisers are trained, of a file that the Python
  * package has written for this, or "zoo:" and the name of a known model. `settings` is that of tw_training_options,
  * with options of a known model in a section "model"; may be null. What is wrong in it is an error here already. The
- * text of the result describes the model as JSON: "inputs" and "outputs", each with "name", "dtype" and "shape", and
- * "targets": the types, "dtype" and "shape" of one row, that the loss accepts, of those that labels come in, and, where
- * they are class numbers, "classes": their "count" and the "ignored" number that stands for none; "batch_size" of the
- * settings; "bytes" of all weights; and "memory", roughly what training takes besides the rows, in bytes: "weights" for
- * parameters, gradients and the optimiser, and "sample" for each sample of a batch. */
+ * text of the result describes the model as JSON: "inputs" and "outputs", each with "name", "dtype" and "shape"; the
+ * name of the "loss"; "targets": the types, "dtype" and "shape" of one row, that the loss accepts, of those that labels
+ * come in, and, where they are class numbers, "classes": their "count" and the "ignored" number that stands for none;
+ * "batch_size" and "patience" of the settings; "bytes" of all weights; and "memory", roughly what training takes
+ * besides the rows, in bytes: "weights" for parameters, gradients and the optimiser, and "sample" for each sample of a
+ * batch. */
 tw_status tw_training_model(const char* source, const char* settings, const char* path, tw_result** result);
 
 /* ---- The place to meet ---- */
@@ -83,8 +84,8 @@ typedef struct tw_training tw_training;
 
 typedef struct tw_training_options {
   const char* model;      /* a file that tw_training_model wrote, or what it takes as source */
-  const char* settings;   /* TOML with the sections train, optimizer, scheme, group and output, and model, for
-                             those of the zoo; may be null */
+  const char* settings;   /* TOML with the sections train, optimizer, schedule, scheme, group and output, and
+                             model, for those of the zoo; may be null */
   const char* rendezvous; /* where the group meets; null: this worker trains alone */
   const char* secret;
   const char* name; /* for messages; null: host and process */
@@ -103,6 +104,8 @@ tw_status tw_training_join(tw_training* training);
 tw_status tw_training_reading(tw_training* training, int64_t rows);
 /* Ends the job for all, for a reason that another try would not change; it is the "error" of the rendezvous. */
 tw_status tw_training_fail(tw_training* training, const char* why);
+/* Before the run: rows to measure the model on after every epoch, which must be the same at every worker. */
+tw_status tw_training_validate_on(tw_training* training, tw_rows* rows);
 /* Trains to the end with all others, after tw_training_join, which it calls if that was not done. All workers must call
  * it with the same model and settings, each with its own rows; the rows are spread evenly first. The group waits for a
  * worker that is lost. An error that is this worker's alone ends the job for all, with its text in the state of the

@@ -33,6 +33,7 @@ Task task_from(const tw_training_options& options) {
   Task task{thalweg::capi::model_from(options.model, file), job::read_training(file)};
   file.other_attributes("model");
   file.finish();
+  job::freeze(*task.graph, task.training, file);
   task.training.options.progress = thalweg::ShowProgress::kNone;
   return task;
 }
@@ -73,6 +74,8 @@ struct tw_training {
   job::Training training;
   std::optional<comm::GroupOptions> membership;
   thalweg::Model model;
+  /// Until the run is over; null: none.
+  std::shared_ptr<thalweg::data::RowStore> validation;
   std::shared_ptr<comm::Group> group;
   std::shared_ptr<std::atomic<bool>> cancelled = std::make_shared<std::atomic<bool>>(false);
   /// By this worker.
@@ -85,6 +88,7 @@ struct tw_training {
 void tw_training::run(tw_rows& rows) {
   join();
   rows.store->arrange(cancelled.get());
+  if (validation != nullptr) validation->arrange(cancelled.get());
   if (group != nullptr) {
     group->next_epoch();
     training.scheme.rows = rows.store;
@@ -110,7 +114,8 @@ void tw_training::fit(tw_rows& rows) {
   }
   const std::string& checkpoints = training.options.checkpoints.directory;
   if (!checkpoints.empty() && thalweg::Trainer::can_resume(checkpoints)) trainer->resume(checkpoints);
-  trainer->fit(*rows.store);
+  trainer->fit(*rows.store, validation.get());
+  validation.reset();
 }
 
 json tw_training::report() const {
@@ -174,6 +179,13 @@ tw_status tw_training_fail(tw_training* training, const char* why) {
   return guarded([&] {
     TW_REQUIRE(training != nullptr && why != nullptr, "the training or the reason is a null pointer");
     if (training->group != nullptr) training->group->fail(why);
+  });
+}
+
+tw_status tw_training_validate_on(tw_training* training, tw_rows* rows) {
+  return guarded([&] {
+    TW_REQUIRE(training != nullptr && rows != nullptr, "the training or the rows are a null pointer");
+    training->validation = rows->store;
   });
 }
 

@@ -66,6 +66,7 @@ TrainJob read_job(job::Settings& file) {
   const std::string model = file.text("model.name");
   const Attributes model_options = file.other_attributes("model");
   job.graph = job::about(file, "model.name", [&] { return zoo::build(model, model_options); });
+  job::freeze(*job.graph, job.training, file);
   job.resume = file.flag("output.resume", true);
   job.model_path = job::expand_home(file.text("output.model", ""));
   file.finish();

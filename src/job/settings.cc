@@ -143,6 +143,20 @@ std::string Settings::text(const std::string& key) {
   return text(key, "");
 }
 
+std::vector<std::string> Settings::texts(const std::string& key, const std::vector<std::string>& fallback) {
+  const toml::node* node = impl_->find(key);
+  if (node == nullptr) return fallback;
+  if (node->is_string()) return {*node->value<std::string>()};
+  const toml::array* list = node->as_array();
+  if (list == nullptr) reject(key, " must be text or a list of texts");
+  std::vector<std::string> result;
+  for (const toml::node& entry : *list) {
+    if (!entry.is_string()) reject(key, " must be text or a list of texts");
+    result.push_back(*entry.value<std::string>());
+  }
+  return result;
+}
+
 int64_t Settings::whole(const std::string& key, int64_t fallback, int64_t least) {
   const auto value = impl_->value<int64_t>(key, "a whole number", fallback);
   if (has(key) && value < least)

@@ -37,6 +37,8 @@ class Settings {
   std::string text(const std::string& key, const std::string& fallback);
   /// Must be there.
   std::string text(const std::string& key);
+  /// A list of texts, or one text.
+  std::vector<std::string> texts(const std::string& key, const std::vector<std::string>& fallback);
   int64_t whole(const std::string& key, int64_t fallback, int64_t least);
   double number(const std::string& key, double fallback);
   bool flag(const std::string& key, bool fallback);

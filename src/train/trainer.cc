@@ -220,7 +220,7 @@ bool Trainer::Impl::advance(data::Loader& loader, const data::Dataset* validatio
   if (validated) validate(*validation);
   if (loaded.last_of_epoch) end_epoch(validated);
   if (!options.checkpoints.directory.empty() && options.checkpoints.when(state.progress)) checkpoint();
-  return stopping() || best.should_stop() || end(state.progress);
+  return stopping() || (options.scheme == nullptr && best.should_stop()) || end(state.progress);
 }
 
 bool Trainer::Impl::run_batch(const data::LoadedBatch& loaded) {
@@ -239,7 +239,7 @@ bool Trainer::Impl::take_step(const data::LoadedBatch& loaded) {
       const std::string nan = nan_in(loaded.batch, model.graph());
       if (!nan.empty()) raise_input_error(nan, " of the batch: leave such samples out or fill them");
     }
-    const StepResult result = step.run(loaded.batch, {state.learning_rate, loaded.whole_samples, stop.load()});
+    const StepResult result = step.run(loaded.batch, {state.learning_rate, loaded.whole_samples, wants_to_stop()});
     count_batch(result);
     totals.exchange_seconds += result.exchange_seconds;
     stop_agreed = result.stop;
@@ -361,7 +361,7 @@ void Trainer::Impl::last_checkpoint_of_run() {
 }
 
 void Trainer::Impl::finish() {
-  if (stopping()) {
+  if (stopping() && !stopped_early()) {
     if (!options.checkpoints.directory.empty()) last_checkpoint_of_run();
     return;
   }
@@ -372,8 +372,8 @@ void Trainer::Impl::finish() {
     write_weights(model.impl(), best_weights);
   }
   std::ostringstream text;
-  text << (best.should_stop() ? "stopped early; " : "") << "the weights are those of step " << best.best_iteration
-       << ", the best by " << score_name << " (" << best.best << ")";
+  text << (best.should_stop() || stopped_early() ? "stopped early; " : "") << "the weights are those of step "
+       << best.best_iteration << ", the best by " << score_name << " (" << best.best << ")";
   tell([&](Callback& callback) { callback.on_message(text.str()); });
 }
 

@@ -72,6 +72,12 @@ struct Trainer::Impl : Trainee {
 
   /// This worker writes checkpoints and shows progress.
   bool stopping() const { return options.scheme == nullptr ? stop.load() : stop_agreed; }
+  /// Workers may score differently, so none of them ends the run by itself: the wish travels with the next step.
+  bool wants_to_stop() const { return stop.load() || (options.scheme != nullptr && best.should_stop()); }
+  /// Some worker of the group has found no better score for long enough.
+  bool stopped_early() const {
+    return options.scheme != nullptr && stop_agreed && !stop.load() && options.early_stopping.patience > 0;
+  }
   bool leads() const { return options.scheme == nullptr || options.scheme->leads(); }
   /// Those of all workers, if each has its own.
   int64_t samples_of(const data::Dataset& train) const;

@@ -143,6 +143,23 @@ TEST_F(Training, AloneFromRowsToAnOnnxFile) {
   tw_result_free(result);
 }
 
+TEST_F(Training, RowsToValidateOnAreMeasuredAfterEveryEpoch) {
+  settings_ = "[train]\nepochs = 3\nbatch_size = 20\nthreads = 1\npatience = 9\n";
+  tw_training* training = create(nullptr, 0);
+  tw_rows* rows = make_rows(100, 1);
+  tw_rows* others = make_rows(30, 2);
+  ASSERT_EQ(tw_training_validate_on(training, others), TW_OK) << tw_last_error();
+  ASSERT_EQ(tw_training_run(training, rows), TW_OK) << tw_last_error();
+  tw_result* result = nullptr;
+  ASSERT_EQ(tw_training_report(training, &result), TW_OK);
+  for (const json& epoch : json::parse(text_of(result))["epochs"]) {
+    EXPECT_TRUE(epoch.contains("validation_loss") && epoch.contains("validation_accuracy")) << epoch;
+  }
+  tw_training_free(training);
+  tw_rows_free(rows);
+  tw_rows_free(others);
+}
+
 TEST_F(Training, WorkersEncryptWhatTheySendIfToldTo) {
   for (const bool agrees : {true, false}) {
     tw_rendezvous* rendezvous = start(1, true);

@@ -11,6 +11,7 @@
 #include "support/mpirun.h"
 #include "support/source_dir.h"
 #include "support/temporary_directory.h"
+#include "thalweg/onnx.h"
 
 namespace thalweg::testing {
 namespace {
@@ -112,6 +113,58 @@ TEST_F(TrainOnDigits, ARunThatFindsACheckpointGoesOn) {
   EXPECT_EQ(report["epochs"].size(), 3U);
 }
 
+TEST_F(TrainOnDigits, TheRateFollowsTheSchedule) {
+  const nlohmann::json report = json_of(run_program(small_job(
+      {"--json", "--set", "data.limit=640", "--set", "train.epochs=4", "--set", "schedule.name=cosine", "--set",
+       "schedule.warm_up=1", "--set", "schedule.lowest=0.0001", "--set", "train.learning_rate=0.01"})));
+  std::vector<double> rates;
+  for (const nlohmann::json& epoch : report["epochs"]) rates.push_back(epoch["learning_rate"].get<double>());
+  // Of the last step of an epoch of 10 steps each.
+  EXPECT_NEAR(rates[0], 0.01 * 0.91, 1e-6);
+  EXPECT_GT(rates[1], rates[2]);
+  EXPECT_GT(rates[2], rates[3]);
+  EXPECT_LT(rates[3], 0.0002);
+  EXPECT_GE(rates[3], 0.0001);
+}
+
+TEST_F(TrainOnDigits, TrainingStopsWhenNothingGetsBetter) {
+  const std::vector<std::string> job =
+      small_job({"--json", "--set", "data.limit=64", "--set", "train.epochs=30", "--set", "train.patience=2", "--set",
+                 "train.min_change=1", "--set", "train.metric=[\"accuracy\", \"top_k_accuracy\"]"});
+  const nlohmann::json report = json_of(run_program(job));
+  // The first validation is the best so far, the next two are not better by 1.
+  EXPECT_EQ(report["epochs"].size(), 3U);
+  EXPECT_TRUE(report["epochs"][0].contains("validation_top5_accuracy")) << report["epochs"][0];
+  // In a group all stop at the same step, once the wish has gone round.
+  std::vector<std::string> arguments = {"launch", "-n", "2", "--", TW_PROGRAM};
+  arguments.insert(arguments.end(), job.begin(), job.end());
+  const ProcessResult group = run_program(arguments);
+  EXPECT_EQ(group.exit_code, 0) << group.error;
+  EXPECT_THAT(group.out, HasSubstr("\"steps\": 4")) << group.out;
+}
+
+TEST_F(TrainOnDigits, FrozenParametersKeepTheirValues) {
+  const auto weights_after = [&](const std::string& epochs) {
+    const std::string path = (folder_.path() / (epochs + ".onnx")).string();
+    const ProcessResult run =
+        run_program(small_job({"--set", "data.limit=640", "--set", "train.epochs=" + epochs, "--set",
+                               "train.freeze=[\"conv1.*\"]", "--set", "output.model=" + path}));
+    EXPECT_EQ(run.exit_code, 0) << run.error;
+    std::map<std::string, std::vector<float>> weights;
+    const std::unique_ptr<Graph> graph = onnx::load_for_training(path);
+    for (const Value* parameter : graph->parameters()) {
+      const Tensor& data = parameter->data();
+      weights[parameter->name()] = {data.data<float>(), data.data<float>() + data.shape().num_elements()};
+    }
+    return weights;
+  };
+  auto once = weights_after("1"), twice = weights_after("2");
+  EXPECT_EQ(once.at("conv1.weight"), twice.at("conv1.weight"));
+  EXPECT_NE(once.at("conv2.weight"), twice.at("conv2.weight"));
+  EXPECT_THAT(run_program(small_job({"--set", "train.freeze=conv9*"})).error,
+              HasSubstr("--set train.freeze: no parameter matches 'conv9*'; nearest: "));
+}
+
 TEST(TrainOnImages, BadFilesAreNamedOrLeftOutAndCounted) {
   const TemporaryDirectory folder;
   for (const char* part : {"train", "validation"}) {
@@ -160,6 +213,15 @@ TEST(TrainJobErrors, NameTheKeyAndTheLine) {
         Case{"[train]\n\nloss = \"none\"\n", "line 3: train.loss: unknown loss 'none'; nearest:"},
         Case{"[train]\nprecision = \"f7\"\n", "line 2: train.precision: "},
         Case{"[scheme]\nname = \"magic\"\n", "line 2: scheme.name is 'magic', must be one of: allreduce"},
+        Case{"[schedule]\nname = \"sine\"\n", "line 2: schedule.name is 'sine', must be one of: constant, cosine"},
+        Case{"[schedule]\nwarm_up = -1\n", "line 2: schedule.warm_up must be 0 or more"},
+        Case{"[schedule]\nwarm_up = 1\n", "line 2: schedule.warm_up takes all 1 epochs of the run"},
+        Case{"[schedule]\npower = 2\n", "line 2: schedule.power means nothing to the schedule constant"},
+        Case{"[train]\nfreeze = 3\n", "line 2: train.freeze must be text or a list of texts"},
+        Case{"[train]\nmetric = [\"acuracy\"]\n", "line 2: train.metric: "},
+        Case{"[output]\ncheckpoints = \"hdfs:///x\"\n",
+             "line 2: output.checkpoints is 'hdfs:///x': hdfs cannot be written to here. Give the path of a folder"},
+        Case{"[output]\ntensorboard = \"s3a://x/y\"\n", "line 2: output.tensorboard is 's3a://x/y'"},
         Case{"[train\n", "job.toml: line 1: "}, Case{"[train]\n", "'data.kind' is missing"},
         Case{"[data]\nkind = \"mnist\"\npath = \"/nowhere\"\n", "line 3: data.path: "}}) {
     const ProcessResult run = run_job(wrong.text);

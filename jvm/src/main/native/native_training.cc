@@ -181,6 +181,10 @@ JNIEXPORT void JNICALL Java_io_thalweg_jni_NativeTraining_gave(JNIEnv* env, jcla
   succeeded(env, tw_training_gave(object_from<tw_training>(training)));
 }
 
+JNIEXPORT void JNICALL Java_io_thalweg_jni_NativeTraining_validateOn(JNIEnv* env, jclass, jlong training, jlong rows) {
+  succeeded(env, tw_training_validate_on(object_from<tw_training>(training), object_from<tw_rows>(rows)));
+}
+
 JNIEXPORT jboolean JNICALL Java_io_thalweg_jni_NativeTraining_run(JNIEnv* env, jclass, jlong training, jlong rows) {
   const tw_status status = tw_training_run(object_from<tw_training>(training), object_from<tw_rows>(rows));
   return status != TW_SEAT_TAKEN && succeeded(env, status) ? JNI_TRUE : JNI_FALSE;

@@ -53,6 +53,11 @@ public final class Training implements AutoCloseable {
     NativeTraining.fail(handle, why);
   }
 
+  /** Before the run: rows to measure the model on after every epoch, the same at every worker. */
+  public void validateOn(Rows rows) {
+    NativeTraining.validateOn(handle, rows.open());
+  }
+
   /** Trains to the end; false as for {@link #join}. */
   public boolean run(Rows rows) {
     return NativeTraining.run(handle, rows.open());

@@ -50,6 +50,8 @@ public final class NativeTraining {
 
   public static native void fail(long training, String why);
 
+  public static native void validateOn(long training, long rows);
+
   /** False as for {@link #join}. */
   public static native boolean run(long training, long rows);
 

@@ -1,11 +1,7 @@
 // Copyright The Thalweg Authors. SPDX-License-Identifier: Apache-2.0
 package io.thalweg.spark;
 
-import io.thalweg.Rows;
-import io.thalweg.ThalwegException;
 import io.thalweg.Training;
-import io.thalweg.spark.columns.BadRowException;
-import io.thalweg.spark.columns.RowChunk;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
@@ -26,12 +22,8 @@ final class TrainingTask implements Function2<Integer, Iterator<InternalRow>, It
   private static final long serialVersionUID = 1L;
   private static final Logger LOG = LoggerFactory.getLogger(TrainingTask.class);
 
-  /** The rows of the partitions of this worker, of which others get some before training begins. */
-  private record Taken(long rows, long skipped) {
-    static final Taken NOTHING = new Taken(0, 0);
-  }
-
-  private static final long STATUS_NANOSECONDS = 500_000_000L;
+  /** Who this worker is. */
+  private record Self(int seat, String name, int threads) {}
 
   private static final int BY_PARTITION = -1;
 
@@ -58,36 +50,57 @@ final class TrainingTask implements Function2<Integer, Iterator<InternalRow>, It
     SparkEnv env = SparkEnv.get();
     String name = "worker " + seat + " (executor " + env.executorId() + ", " + env.blockManager().blockManagerId().host() + ")";
     Path scratch = Files.createTempDirectory(Path.of(Utils.getLocalDir(env.conf())), "thalweg-");
+    Self self = new Self(seat, name, plan.threads().here(name));
     try (TaskWatch watch = new TaskWatch(context);
+        RemoteCheckpoints checkpoints = checkpoints(scratch);
         StartModel.Lease model = plan.model().use();
-        Training training =
-            new Training(
-                model.source(), plan.settings(), plan.rendezvous(), plan.secret(), name, seat, context.stageAttemptNumber())) {
+        Training training = training(self, model, checkpoints, context)) {
       watch.onCancel(training::cancel);
       // Before the rows are read, which may take any time: the others know then that this worker lives. A spare reads none.
       if (!training.join()) {
-        return List.of(outcome(seat, null, null, Taken.NOTHING)).iterator();
+        return List.of(outcome(self, null, null, 0, 0)).iterator();
       }
-      return List.of(work(training, plan.columns().convert(rows), seat, name, scratch, watch)).iterator();
+      return List.of(work(training, plan.columns().convert(rows), self, scratch, watch)).iterator();
     } finally {
       Utils.deleteRecursively(scratch.toFile());
     }
   }
 
-  private TrainingOutcome work(
-      Training training, Iterator<Row> rows, int seat, String name, Path scratch, TaskWatch watch) throws IOException {
-    Taken taken;
-    try (Rows kept = new Rows(plan.columns().json(), plan.memoryBytes(), scratch)) {
-      taken = take(training, rows, kept, watch);
-      LOG.info("Thalweg: {} has {} rows in native memory, left out {}", name, taken.rows(), taken.skipped());
-      if (!training.run(kept)) {
-        return outcome(seat, null, null, taken);
+  /** Null if the engine writes them itself, or none. */
+  private RemoteCheckpoints checkpoints(Path scratch) throws IOException {
+    return plan.checkpoints() == null ? null : new RemoteCheckpoints(plan.checkpoints(), scratch.resolve("checkpoints"));
+  }
+
+  private Training training(Self self, StartModel.Lease model, RemoteCheckpoints checkpoints, TaskContext context) {
+    TrainingSettings settings =
+        checkpoints == null ? plan.settings() : plan.settings().withCheckpoints(checkpoints.local());
+    return new Training(
+        model.source(),
+        settings.toml(self.threads()),
+        plan.rendezvous(),
+        plan.secret(),
+        self.name(),
+        self.seat(),
+        context.stageAttemptNumber());
+  }
+
+  private TrainingOutcome work(Training training, Iterator<Row> rows, Self self, Path scratch, TaskWatch watch)
+      throws IOException {
+    long taken;
+    long skipped;
+    try (WorkerRows own = new WorkerRows(plan, scratch)) {
+      own.take(training, rows, watch);
+      taken = own.count();
+      skipped = own.skipped();
+      LOG.info("Thalweg: {} has {} rows in native memory, left out {}", self.name(), taken, skipped);
+      if (!own.train(training)) {
+        return outcome(self, null, null, taken, skipped);
       }
     }
     // From here on no rows are needed, but the model, until the driver has it: the worker that was asked for it may be lost.
     String report = training.report();
     if (!training.gives()) {
-      return outcome(seat, report, null, taken);
+      return outcome(self, report, null, taken, skipped);
     }
     Path file = scratch.resolve(ModelFile.NAME);
     training.save(file, plan.metadata());
@@ -95,47 +108,10 @@ final class TrainingTask implements Function2<Integer, Iterator<InternalRow>, It
     watch.check();
     given.add(1);
     training.gave();
-    return outcome(seat, report, model, taken);
+    return outcome(self, report, model, taken, skipped);
   }
 
-  private Taken take(Training training, Iterator<Row> rows, Rows kept, TaskWatch watch) {
-    long read = 0;
-    long skipped = 0;
-    long nextStatus = System.nanoTime();
-    try (RowChunk chunk = plan.columns().newChunk()) {
-      for (; ; ++read) {
-        watch.check();
-        if (System.nanoTime() >= nextStatus) {
-          nextStatus += STATUS_NANOSECONDS;
-          training.reading(read);
-        }
-        if (!rows.hasNext()) {
-          break;
-        }
-        Row row = rows.next();
-        try {
-          chunk.add(row);
-        } catch (BadRowException problem) {
-          String text = RowPosition.text() + plan.columns().nameOf(row) + ": " + problem.getMessage();
-          if (!plan.skipBadRows()) {
-            training.fail(text);
-            throw new ThalwegException(text);
-          }
-          if (skipped++ == 0) {
-            LOG.warn("Thalweg leaves out {} (further ones of this worker are not reported)", text);
-          }
-        }
-        if (chunk.isFull()) {
-          chunk.moveTo(kept);
-        }
-      }
-      chunk.moveTo(kept);
-    }
-    training.reading(read);
-    return new Taken(kept.count(), skipped);
-  }
-
-  private static TrainingOutcome outcome(int seat, String report, byte[] model, Taken taken) {
-    return new TrainingOutcome(seat, report, model, taken.rows(), taken.skipped());
+  private static TrainingOutcome outcome(Self self, String report, byte[] model, long taken, long skipped) {
+    return new TrainingOutcome(self.seat(), self.name(), self.threads(), report, model, taken, skipped);
   }
 }

@@ -23,6 +23,11 @@ public final class TrainingColumns implements Serializable {
    * @param classes where they are class numbers; else null
    */
   public record Target(DType dtype, long[] dims, ClassNumbers classes) {
+    /** Whether it is the number of a class. */
+    boolean isClass() {
+      return dtype == DType.I64 && classes != null;
+    }
+
     long elements() {
       long product = 1;
       for (long dim : dims) {
@@ -36,6 +41,7 @@ public final class TrainingColumns implements Serializable {
   private final InternalRows rows;
   /** The column that names rows; -1 if there is none. */
   private final int path;
+  private final boolean ofClasses;
 
   /**
    * @param augmentation of images while training, as JSON; null: as for prediction
@@ -53,13 +59,20 @@ public final class TrainingColumns implements Serializable {
       labels.add(source.reader(column));
     }
     boolean scalars = Arrays.stream(labelColumns).allMatch(source::isScalar);
-    fields.add(NumberField.NumberSpec.ofTarget(choose(targets, labels, scalars), labels));
+    Target target = choose(targets, labels, scalars);
+    ofClasses = target.isClass();
+    fields.add(NumberField.NumberSpec.ofTarget(target, labels));
     for (ModelInput input : inputs) {
       if (input instanceof ImageInput image) {
         fields.add(new BytesField.NameSpec(image));
         break;
       }
     }
+  }
+
+  /** Whether the labels are numbers of classes. */
+  public boolean ofClasses() {
+    return ofClasses;
   }
 
   /** As tw_rows_create takes it. */
@@ -97,7 +110,8 @@ public final class TrainingColumns implements Serializable {
         input.info().name(), "input", input.dtype(), dims, ((NumberInput) input).readers());
   }
 
-  private static Target choose(List<Target> targets, List<ColumnReader> labels, boolean scalars) {
+  /** The first that these columns hold. */
+  static Target choose(List<Target> targets, List<ColumnReader> labels, boolean scalars) {
     for (Target target : targets) {
       if (scalars ? target.elements() == labels.size() : target.dims().length > 0) {
         return target;
