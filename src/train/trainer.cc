@@ -361,9 +361,10 @@ void Trainer::Impl::last_checkpoint_of_run() {
 }
 
 void Trainer::Impl::finish() {
-  if (stopping() && !stopped_early()) {
+  if (stopping()) {
+    // Together with all others, whoever of them wanted to stop, and why.
     if (!options.checkpoints.directory.empty()) last_checkpoint_of_run();
-    return;
+    if (!stopped_early()) return;
   }
   // A checkpoint may have brought some although this run does not look for the best.
   if (best_weights.empty() || options.early_stopping.patience == 0) return;
