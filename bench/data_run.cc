@@ -10,15 +10,15 @@
 #include "thalweg/data/table.h"
 
 namespace thalweg::bench {
-namespace {
 
-/// Where bench/peer/make_data.py wrote.
 std::string data_path(const std::string& name) {
   const char* deps = std::getenv("THALWEG_DEPS");
   const char* home = std::getenv("HOME");
   const std::string root = deps != nullptr ? deps : std::string(home != nullptr ? home : ".") + "/.cache/thalweg";
   return root + "/bench-data/" + name;
 }
+
+namespace {
 
 double mean_magnitude(const Tensor& tensor) {
   double sum = 0;

@@ -11,4 +11,7 @@ namespace thalweg::bench {
 /// case.
 std::function<double()> data_step(const std::string& name, int threads);
 
+/// Where bench/peer/make_data.py wrote.
+std::string data_path(const std::string& name);
+
 }  // namespace thalweg::bench

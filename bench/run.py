@@ -13,7 +13,8 @@ What other programs used of the CPU meanwhile is measured too: a case they distu
 
 Results go to build/bench.json after every case: a list of {"case", "ours_ms", "peer", "peer_ms", "ratio",
 "ours_peak_mb", "peer_peak_mb"} and a few more keys; where processes train together also "ours_sync_ms" and "peer_sync_ms",
-what that adds to a step. Exit status: 0; 1 when a case failed; 2 for a usage or set-up error.
+what that adds to a step, "sync_target", the share of the peer's that ours may be, and "sync_met"; and of data_wait_resnet50
+"step_ms", "wait_ms", "decode_ms", "wait_share" and "limit". Exit status: 0; 1 when a case failed; 2 for a usage or set-up error.
 Environment: THALWEG_BENCH_BIN, Thalweg's worker; THALWEG_BENCH_PYTHON, a Python that has torch and numpy
 (default ${THALWEG_DEPS:-~/.cache/thalweg}/bench-venv/bin/python).
 """
@@ -44,6 +45,7 @@ from spark_cases import SPARK_CASES  # noqa: E402
 CASES = MODEL_CASES | DATA_CASES | GROUP_CASES | PYTHON_CASES | SPARK_CASES
 
 PR_SET_PDEATHSIG = 1
+SYNC_TARGET = 0.5  # what synchronisation may add to our step, as a share of what it adds to the peer's
 RECORD_STEPS = 2  # of each round against a figure on record: such steps are long
 QUIET_CORES = 0.15  # what other programs may use before a figure counts as disturbed
 
@@ -98,7 +100,7 @@ class Worker:
 
     def run(self, steps, deadline):
         """-> (milliseconds of each step, losses, peak in MiB). Sets others_cores, what other programs used meanwhile."""
-        answer = self._ask(f"run {steps}", deadline)
+        self.answer = answer = self._ask(f"run {steps}", deadline)
         try:
             ms = [float(x) for x in answer["ms"]]
             losses, peak = [float(x) for x in answer["losses"]], float(answer["peak_mb"])
@@ -342,8 +344,44 @@ def against_record(setup, name):
             "others_cores": round(statistics.median(others), 2)}
 
 
+def against_limit(setup, name):
+    """-> the entry of a case about the share of a step that is spent waiting for data"""
+    worker = setup.ours(name)
+    shares, waits, steps, decodes, others = [], [], [], [], []
+    try:
+        worker.run(CASES[name]["check_steps"], setup.options.deadline)
+        for number in range(setup.options.rounds):
+            wait_until_quiet(setup.options.patience)
+            ms, _, peak = worker.run(CASES[name]["steps"], setup.options.deadline)
+            try:
+                waited, decode = [float(x) for x in worker.answer["wait_ms"]], float(worker.answer["decode_ms"])
+            except (KeyError, TypeError, ValueError):
+                raise WorkerError(f"{worker.label}: malformed answer {worker.answer}") from None
+            steps.append(statistics.fmean(ms))
+            waits.append(statistics.fmean(waited))
+            decodes.append(decode)
+            shares.append(max(0.0, waits[-1] - decode) / steps[-1])
+            others.append(worker.others_cores)
+            log(f"{name}: round {number + 1}/{setup.options.rounds}: {steps[-1]:.1f} ms a step, {waits[-1]:.2f} ms waiting, "
+                f"others used {others[-1]:.1f} cores")
+    finally:
+        worker.close()
+    return {"case": name, "step_ms": round(statistics.median(steps), 3), "wait_ms": round(statistics.median(waits), 3),
+            "decode_ms": round(statistics.median(decodes), 3), "wait_share": round(statistics.median(shares), 5),
+            "limit": CASES[name]["limit"], "ours_peak_mb": peak, "others_cores": round(statistics.median(others), 2)}
+
+
+def limit_text(entry):
+    verdict = "met" if entry["wait_share"] < entry["limit"] else "MISSED"
+    return (f"{entry['case']}: of {entry['step_ms']:.1f} ms a step {entry['wait_ms']:.2f} ms wait for data "
+            f"({100 * entry['wait_ms'] / entry['step_ms']:.2f}%); to decode a batch takes {entry['decode_ms']:.1f} ms of one "
+            f"processor; beyond that {100 * entry['wait_share']:.2f}%, less than {100 * entry['limit']:g}% asked for: {verdict}")
+
+
 def measure(setup, name):
     """-> the case's entry of bench.json"""
+    if "limit" in CASES[name]:
+        return against_limit(setup, name)
     if "recorded" in CASES[name]:
         return against_record(setup, name)
     probe, seen = fastest_peer(setup, name)
@@ -381,6 +419,8 @@ def measure(setup, name):
         if steps:
             result[f"{side}_sync_ms"] = round(statistics.median(together - alone for together, alone in steps), 3)
             result[f"{side}_sync_pairs_ms"] = steps
+    if pairs["ours"] and pairs["peer"]:
+        result |= {"sync_target": SYNC_TARGET, "sync_met": result["ours_sync_ms"] <= SYNC_TARGET * result["peer_sync_ms"]}
     return result | {
         "ours_ms": round(ours_ms, 3), "peer_ms": round(peer_ms, 3), "ratio": round(peer_ms / ours_ms, 4),
         "target": CASES[name]["target"], "ours_peak_mb": peaks["ours"], "peer_peak_mb": peaks["peer"],
@@ -398,6 +438,8 @@ def write(path, results):
 def table(results, failures):
     rows = [("case", "ours_ms", "peer", "peer_ms", "ratio", "target", "", "ours_MB", "peer_MB")]
     for r in results:
+        if "limit" in r:
+            continue
         measured = "ratio" in r
         met = measured and r["ratio"] >= r["target"]
         lean = measured and r["ours_peak_mb"] <= (r["peer_peak_mb"] or float("inf"))
@@ -413,8 +455,10 @@ def table(results, failures):
     disturbed = [r["case"] for r in results if r["others_cores"] >= QUIET_CORES]
     if disturbed:
         lines.append(f"Disturbed by other programs, so not to be relied on: {', '.join(disturbed)}")
-    lines += [f"{r['case']}: synchronisation adds {r['ours_sync_ms']:.1f} ms to a step, {r['peer_sync_ms']:.1f} ms with the peer"
-              for r in results if "ours_sync_ms" in r]
+    lines += [f"{r['case']}: synchronisation adds {r['ours_sync_ms']:.1f} ms to a step, {r['peer_sync_ms']:.1f} ms with the peer; "
+              f"target at most {r['sync_target']:g} times the peer's: {'met' if r['sync_met'] else 'missed'}"
+              for r in results if "sync_met" in r]
+    lines += [limit_text(r) for r in results if "limit" in r]
     lines += [f"FAILED  {failure}" for failure in failures]
     return "\n".join(lines)
 
@@ -457,7 +501,7 @@ def main():
         log(f"load average is {load:.1f}: other work on this machine will show in the figures")
     results, failures = [], []
     for name in options.cases or CASES:
-        if options.peer_only and "recorded" in CASES[name]:
+        if options.peer_only and ("recorded" in CASES[name] or "limit" in CASES[name]):
             continue
         try:
             results.append(measure(setup, name))

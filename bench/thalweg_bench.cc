@@ -13,6 +13,7 @@
 
 #include "bench/cases.h"
 #include "bench/data_run.h"
+#include "bench/data_wait_run.h"
 #include "bench/ddp_run.h"
 #include "bench/group_run.h"
 #include "bench/inference_run.h"
@@ -83,10 +84,17 @@ struct Run {
   std::function<void()> reset = nullptr;        ///< before each step
   /// Steps with and without the other processes, in turns, where there are such: the milliseconds of both.
   std::function<json(int)> pairs = nullptr;
+  /// Where steps cannot be run one by one: what `run` answers.
+  std::function<json(int)> together = nullptr;
 };
 
 json run_steps(Run& run, int steps) {
   using Clock = std::chrono::steady_clock;
+  if (run.together && steps > 0) {
+    json answer = run.together(steps);
+    answer["peak_mb"] = peak_mb();
+    return answer;
+  }
   json ms = json::array();
   json losses = json::array();
   if (run.announce) run.announce(steps);
@@ -168,6 +176,17 @@ void work(const Arguments& arguments, Run run) {
 
 void work(const Arguments& arguments) {
   double loss = 0;
+  if (arguments.name == "data_wait_resnet50") {
+    DataWaitRun run(arguments.threads);
+    Run steps{};
+    steps.together = [&](int count) {
+      const DataWaitRun::Steps taken = run.run(count);
+      return json{
+          {"ms", taken.ms}, {"losses", taken.losses}, {"wait_ms", taken.wait_ms}, {"decode_ms", run.decode_ms()}};
+    };
+    work(arguments, steps);
+    return;
+  }
   if (arguments.name.starts_with("data_")) {
     const std::function<double()> step = data_step(arguments.name, arguments.threads);
     work(arguments, {[&] { loss = step(); }, [&] { return loss; }});

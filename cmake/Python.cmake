@@ -23,7 +23,8 @@ set_target_properties(python_core PROPERTIES OUTPUT_NAME _core LIBRARY_OUTPUT_DI
 
 # The module of tables is apart: it needs Arrow's libraries, which Python loads out of pyarrow first.
 file(GLOB python_arrow_sources CONFIGURE_DEPENDS "${PROJECT_SOURCE_DIR}/python/src/arrow/*.cc")
-list(APPEND python_arrow_sources "${PROJECT_SOURCE_DIR}/python/src/arrays.cc" "${PROJECT_SOURCE_DIR}/python/src/arrow_array.cc")
+list(APPEND python_arrow_sources "${PROJECT_SOURCE_DIR}/python/src/arrays.cc" "${PROJECT_SOURCE_DIR}/python/src/arrow_array.cc"
+     "${PROJECT_SOURCE_DIR}/python/src/columns.cc")
 nanobind_add_module(python_arrow NB_STATIC NB_SUPPRESS_WARNINGS NOMINSIZE NOSTRIP ${python_arrow_sources})
 target_include_directories(python_arrow PRIVATE "${PROJECT_SOURCE_DIR}/python/src")
 target_link_libraries(python_arrow PRIVATE thalweg_arrow thalweg_options)

@@ -18,4 +18,7 @@ DATA_CASES = {
     "data_parquet_200cols": case(1.5, ("pyarrow", "pyarrow_batches"), 1e-6),
     # 200,000 rows of 20 columns.
     "data_csv": case(3.0, ("pandas", "pandas_pyarrow"), 1e-5),
+    # No peer: ResNet-50, batch 16, trains on the photographs. Of a step, what the trainer waits for its batch beyond what one
+    # processor takes to decode one must be less than this share.
+    "data_wait_resnet50": dict(limit=0.03, check_steps=1, steps=8),
 }

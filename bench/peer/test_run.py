@@ -23,7 +23,7 @@ behaviour = json.loads(os.environ["FAKE"]).get(config, {{}})
 if behaviour.get("crash"):
     print("segmentation violation, more or less", file=sys.stderr)
     sys.exit(7)
-print(json.dumps({{"ready": True, "config": config, "version": "0"}}), flush=True)
+print(json.dumps({{"ready": True, "config": config, "version": "0", "pairs": "sync" in behaviour}}), flush=True)
 step = 0
 for line in sys.stdin:
     if line.split() == ["quit"]:
@@ -37,14 +37,21 @@ for line in sys.stdin:
     if behaviour.get("error"):
         print(json.dumps({{"error": behaviour["error"]}}), flush=True)
         sys.exit(1)
+    if line.split()[0] == "pairs":
+        alone = [10.0 + i for i in range(n)]
+        print(json.dumps({{"together_ms": [x + behaviour["sync"] for x in alone], "alone_ms": alone}}), flush=True)
+        continue
     losses = [behaviour.get("loss", 2.0) - 0.01 * (step + i) for i in range(n)]
     step += n
     ms = behaviour.get("ms", 100.0)
-    print(json.dumps({{"ms": ([ms + 5, ms] + [ms + 9] * n)[:n], "losses": losses, "peak_mb": behaviour.get("peak", 50)}}), flush=True)
+    more = {{"wait_ms": [behaviour["wait"]] * n, "decode_ms": 20}} if "wait" in behaviour else {{}}
+    print(json.dumps({{"ms": ([ms + 5, ms] + [ms + 9] * n)[:n], "losses": losses, "peak_mb": behaviour.get("peak", 50)}} | more), flush=True)
 """
 
 CASE = "train_lstm_text_b32"  # two configurations: default and compile
 RECORDED = "spark_lenet_iters"
+LIMITED = "data_wait_resnet50"
+TOGETHER = "ddp_alexnet_b16_x2"
 
 
 class RunTest(unittest.TestCase):
@@ -112,6 +119,24 @@ class RunTest(unittest.TestCase):
         self.assertEqual(done.returncode, 2)
         self.assertIn(CASE, done.stderr)
 
+    def test_judges_what_synchronisation_adds(self):
+        for ours, met, word in ((5.0, True, "met"), (5.5, False, "missed"), (-1.0, True, "met")):
+            with self.subTest(ours=ours):
+                done, results = self.run_bench({"ours": {"sync": ours}, "default": {"sync": 10.0}, "channels_last": {"ms": 200}},
+                                               cases=(TOGETHER,))
+                self.assertEqual(done.returncode, 0, done.stderr)
+                (entry,) = results
+                self.assertEqual((entry["ours_sync_ms"], entry["peer_sync_ms"]), (ours, 10.0))
+                self.assertEqual((entry["sync_target"], entry["sync_met"]), (0.5, met))
+                self.assertIn(f"adds {ours:.1f} ms to a step, 10.0 ms with the peer; target at most 0.5 times the peer's: {word}",
+                              done.stdout)
+
+    def test_judges_no_synchronisation_where_one_process_trains(self):
+        done, results = self.run_bench({})
+        self.assertEqual(done.returncode, 0, done.stderr)
+        self.assertNotIn("sync_met", results[0])
+        self.assertNotIn("synchronisation", done.stdout)
+
     def test_compares_with_a_figure_on_record(self):
         done, results = self.run_bench({"thalweg": {"ms": 2, "loss": 0.1}}, cases=(RECORDED,))
         self.assertEqual(done.returncode, 0, done.stderr)
@@ -119,6 +144,16 @@ class RunTest(unittest.TestCase):
         done, results = self.run_bench({"thalweg": {"loss": 2.0}}, cases=(RECORDED,))
         self.assertEqual((done.returncode, results), (1, []))
         self.assertIn("the loss ends at", done.stdout)
+
+    def test_judges_the_share_of_waiting(self):
+        for wait, share, verdict in ((21, 0.01, ": met"), (5, 0, ": met"), (40, 0.2, ": MISSED")):
+            done, results = self.run_bench({"ours": {"ms": 95, "wait": wait}}, cases=(LIMITED,))
+            self.assertEqual(done.returncode, 0, done.stderr)
+            self.assertAlmostEqual(results[0]["wait_share"], share, delta=0.01)
+            self.assertIn(verdict, done.stdout)
+        done, results = self.run_bench({}, cases=(LIMITED,))
+        self.assertEqual((done.returncode, results), (1, []))
+        self.assertIn("malformed answer", done.stdout)
 
     def test_peer_only_needs_no_worker_of_ours(self):
         done, results = self.run_bench({}, "--peer-only", binary="")

@@ -18,7 +18,7 @@ typedef enum tw_status {
   TW_OK = 0,
   TW_ERROR = 1,         /* what was asked cannot be done: bad file, bad input, unsupported operator, ... */
   TW_OUT_OF_MEMORY = 2, /* the system gave no more memory */
-  TW_SEAT_TAKEN = 3     /* of tw_training_run only: somebody of an earlier attempt does this work already */
+  TW_SEAT_TAKEN = 3     /* of tw_training_join and tw_training_run only: somebody else does this work, or it is done */
 } tw_status;
 
 /* The values are part of the interface. */

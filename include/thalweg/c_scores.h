@@ -12,6 +12,9 @@ extern "C" {
 
 typedef struct tw_scores tw_scores;
 
+/* What the loss of this name takes for the target of one row, if `dims` are those of a row of the model's output: JSON,
+ * a list as "targets" of tw_training_model. */
+tw_status tw_scores_targets(const char* loss, const int64_t* dims, int32_t rank, tw_result** result);
 /* `metrics` are names separated by commas, such as "accuracy,auc"; `loss` is the name of one, or null for none. */
 tw_status tw_scores_create(const char* metrics, const char* loss, tw_scores** scores);
 /* A batch: an output of the model and the target that belongs to it, row by row. From one thread at a time. */

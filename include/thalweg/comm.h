@@ -6,7 +6,9 @@
 #include <cstddef>
 #include <cstdint>
 #include <functional>
+#include <map>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -115,8 +117,17 @@ struct RendezvousOptions {
   int max_size = 1;
   /// With at least min_size members but fewer than max_size, how long to wait for more after the last one came.
   std::chrono::duration<double> settle{1.0};
-  /// How long the group may take to form, and later to reach min_size again.
+  /// How long the group may be short of min_size members, before it has formed and when some were lost. One that
+  /// prepares itself (Group::reserve) counts as there as long as it gives signs of life. A group that wants a result
+  /// waits as long for one that is on its way.
   std::chrono::duration<double> form_timeout{120.0};
+  /// Whoever starts the members may keep them in a queue, for any time: form_timeout counts only from when the first
+  /// one has come. Otherwise from the beginning.
+  bool queued = false;
+  /// What the group makes has to reach whoever keeps the rendezvous. When the members have finished, one of them is
+  /// asked to hand it over (Group::hands_over), another if that one is lost; the others stay until
+  /// Rendezvous::accept_result.
+  bool wants_result = false;
   /// How long members may take to leave a broken epoch before they count as lost.
   std::chrono::duration<double> regroup_timeout{30.0};
   /// A member that says nothing for so long is lost. Members say something four times in it.
@@ -155,11 +166,20 @@ class Rendezvous {
     std::string error;
     /// Of the epoch, by rank.
     std::vector<Member> members;
+    /// Those that have a seat and prepare themselves for the next epoch (Group::reserve).
+    std::vector<Member> preparing;
+    /// Members that are there, ready or not; spares do not count.
+    int present = 0;
     /// Seats that nobody has, and for which one of a later attempt was told that they were taken: whoever starts the
     /// attempts may think them served, and must be asked for another.
     std::vector<int> forsaken_seats;
+    /// How often a member of each name has come as a new one, admitted or not.
+    std::map<std::string, int> arrivals;
   };
   State state() const;
+  /// The result that the group was to make is here (RendezvousOptions::wants_result): the job is done, and members may
+  /// go.
+  void accept_result();
 
  private:
   class Impl;
@@ -184,7 +204,8 @@ struct GroupOptions {
   Path path = Path::kAuto;
   /// TCP connections to each peer, over which long messages are spread.
   int streams = 1;
-  /// How long it may take until the group, or its next epoch, has formed.
+  /// How long the rendezvous may be silent while this member waits for it, and how long members may take to connect to
+  /// each other. How long the group as a whole may take to form is for the rendezvous to say.
   std::chrono::duration<double> form_timeout{120.0};
   /// How long a collective operation may take.
   std::chrono::duration<double> timeout{60.0};
@@ -200,6 +221,13 @@ struct GroupOptions {
   /// Once it is set, this member leaves the group within a second: whatever it waits for ends with an Error or, as a
   /// value, a Failure. Null: never.
   std::shared_ptr<const std::atomic<bool>> cancelled;
+  /// The name or number of this host by which members on other hosts reach it, without a port. Empty: that of this end
+  /// of the connection to the rendezvous. If that leads to this host only, because the rendezvous is here too, members
+  /// that came to the rendezvous from elsewhere take the address of this host's first interface that is up.
+  std::string address = {};
+  /// Takes a line about everybody who connects to this member without belonging to the group, and is refused; by
+  /// default it goes to standard error.
+  std::function<void(const std::string&)> log = {};
 };
 
 /// Somebody of an earlier attempt does the work of this seat already, and goes on with it.
@@ -208,12 +236,20 @@ class SeatTaken : public Error {
   using Error::Error;
 };
 
+/// The job was done before this member could take part in it, or while the others did without it: nothing is left to
+/// do.
+class JobEnded : public Error {
+ public:
+  using Error::Error;
+};
+
 /// A secret nobody can guess, for one job.
 std::string make_secret();
 
 /// For a worker that `thalweg launch` has started: rendezvous, secret and name from the environment
-/// (THALWEG_RENDEZVOUS, THALWEG_SECRET, THALWEG_WORKER), and THALWEG_TLS=1 if it was told so. Throws Error naming the
-/// variable that is missing.
+/// (THALWEG_RENDEZVOUS, THALWEG_SECRET, THALWEG_WORKER), and what it was told of TLS and of the time to form in
+/// (THALWEG_TLS=1, THALWEG_FORM_TIMEOUT in seconds). Throws Error naming the variable that is missing or makes no
+/// sense.
 GroupOptions options_from_environment();
 
 /// What a program wants of the group it was started for.
@@ -222,6 +258,11 @@ struct LaunchedOptions {
   /// Insist on it (GroupOptions::tls). Otherwise it is as `thalweg launch` was told, and mpirun's processes have none.
   /// What goes by MPI is never encrypted: with this, they use TCP between hosts.
   bool tls = false;
+  /// As in GroupOptions.
+  int streams = GroupOptions().streams;
+  std::chrono::duration<double> timeout = GroupOptions().timeout;
+  /// Unless it is set, as `thalweg launch` was told, or as in GroupOptions.
+  std::optional<std::chrono::duration<double>> form_timeout = std::nullopt;
 };
 
 class Group;
@@ -235,8 +276,13 @@ std::shared_ptr<Group> join_launched(const LaunchedOptions& options = {});
 /// on.
 class Group {
  public:
-  /// Waits until the group has formed. Throws Error if it does not, with who came and who did not.
+  /// Waits until the group has formed. Throws Error if it does not, with who came and who did not; JobEnded if the job
+  /// is done.
   static std::unique_ptr<Group> join(const GroupOptions& options);
+  /// For a member that has something to prepare, such as its data to read: returns as soon as it has its seat, which
+  /// may take as long as somebody else has it. There are no other members then, and epoch 0, until `next_epoch` says
+  /// that this one is ready; the others wait for it as long as its process lives. Throws Error as `join` does.
+  static std::unique_ptr<Group> reserve(const GroupOptions& options);
   /// Leaves; to the others this member is lost unless `finish` was called.
   virtual ~Group() = default;
 
@@ -245,16 +291,14 @@ class Group {
   virtual uint64_t epoch() const = 0;
   /// By rank.
   virtual std::vector<std::string> names() const = 0;
-  /// The lowest rank of the latest attempt (GroupOptions::attempt): whoever started the attempts may listen to none of
-  /// the earlier ones any more.
-  virtual int speaker() const = 0;
   /// Of this epoch; valid until `next_epoch`.
   virtual Communicator& communicator() = 0;
   /// Members wait to be admitted to the next epoch. Others may learn of it earlier or later: agree before you call
   /// `next_epoch`.
   virtual bool newcomers_waiting() const = 0;
   /// Leaves this epoch and waits for the next. Every member must do so, after a failure by itself. `failure` says what
-  /// broke, if something did: the others' operations then fail as well. Throws Error if the group does not form again.
+  /// broke, if something did: the others' operations then fail as well. Throws Error if the group does not form again;
+  /// JobEnded if the others have finished without this member.
   virtual void next_epoch(const std::string& failure = "") = 0;
   /// A few words about this member, up to 1000 bytes, that travel to the rendezvous with its next signs of life.
   virtual void set_status(const std::string& status) = 0;
@@ -263,6 +307,12 @@ class Group {
   virtual void fail(const std::string& why) = 0;
   /// The job is done: members that leave are not missed, and nobody is admitted any more.
   virtual void finish() = 0;
+  /// After `finish`, where the rendezvous wants a result: waits until it is this member's turn to hand it over, which
+  /// is true, or until the rendezvous has it. Whoever is asked says `handed_over` before it leaves, or another is
+  /// asked.
+  virtual bool hands_over() = 0;
+  /// What was asked for is on its way.
+  virtual void handed_over() = 0;
 };
 
 }  // namespace thalweg::comm

@@ -15,6 +15,7 @@
 #include "thalweg/data/metadata.h"
 #include "thalweg/data/row_store.h"
 #include "thalweg/data/sampler.h"
+#include "thalweg/data/table_inputs.h"
 #include "thalweg/data/text.h"
 #include "thalweg/data/transforms.h"
 #include "thalweg/data/views.h"

@@ -32,6 +32,10 @@ std::string nan_in(const data::Batch& batch, const Graph& graph, int64_t first_r
 /// nothing is known before they are read.
 void require_no_nan(const data::Dataset& data, const Graph& graph);
 
+/// Throws InputError with the first class number that is none of the model's, for samples that lie in memory or say
+/// their classes without being read (Dataset::highest_class). For data with one target.
+void require_known_classes(const data::Dataset& data, const Graph& graph, const Loss& loss);
+
 /// The array as the model's input takes it: numbers of another type are converted, unless that would cut off fractions.
 /// Throws InputError that names the input if type or shape do not fit, or if something is NaN.
 Tensor fit_input(const Tensor& given, const Value& input, const std::vector<std::string>& columns = {});

@@ -22,7 +22,7 @@ struct CrossEntropyOptions {
   /// Rows with this label count for nothing, not even in the mean.
   std::optional<int64_t> ignore_index = std::nullopt;
   double label_smoothing = 0.0;
-  /// A weight per class, f32 [C], or null. Not together with label smoothing.
+  /// A weight per class, f32 [C], or null. With label smoothing each class's share of it is weighted too.
   Value* weight = nullptr;
 };
 /// Logits [N, C, ...] and class numbers [N, ...].

@@ -63,7 +63,8 @@ struct SchemeOptions {
   int copies = 1;
   /// ssp: how many steps a worker may be ahead of the slowest one; kUnbounded: any number.
   int staleness = 0;
-  /// ssp: how long a worker waits for one that is behind, and alive, before it does without it.
+  /// ssp: how long a worker waits for one that is behind, and alive, before it does without it; at the end of the run,
+  /// how long for the next step of anybody.
   std::chrono::duration<double> patience{600.0};
   /// localsgd: steps between two averages of the weights.
   int period = 10;

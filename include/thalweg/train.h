@@ -90,6 +90,8 @@ class Callback {
  public:
   virtual ~Callback() = default;
   virtual void on_start(const TrainState& /*state*/) {}
+  /// Several times a second while a batch of data is waited for: the time to look for a reason to stop.
+  virtual void on_wait() {}
   /// After every change of the weights.
   virtual void on_step(const TrainState& /*state*/) {}
   /// After every batch of a validation.

@@ -91,9 +91,16 @@ void bind_callbacks(nb::module_& module) {
   nb::class_<Callback, PythonCallback>(module, "Callback",
                                        R"(Watches a run. Whatever it raises ends the run and leaves fit.
 
-    class Watch(thalweg.Callback):
-        def on_epoch(self, state):
-            print(state.epoch, state.epoch_loss, state.validation))")
+>>> import numpy, thalweg
+>>> class Watch(thalweg.Callback):
+...     def on_epoch(self, state):
+...         print("epoch", state.epoch, "of", state.epochs)
+>>> x = numpy.zeros((8, 2), "float32")
+>>> model = thalweg.Model(thalweg.nn.Linear(2, 1), [thalweg.Input((None, 2))])
+>>> trainer = thalweg.Trainer(model, "mse", epochs=2, callbacks=[Watch()], progress="none")
+>>> history = trainer.fit(thalweg.data.TensorDataset([x], [x[:, :1]]))
+epoch 1 of 2
+epoch 2 of 2)")
       .def(nb::init<>())
       .def("on_start", &Callback::on_start, "state"_a)
       .def("on_step", &Callback::on_step, "state"_a, "After every change of the weights.")

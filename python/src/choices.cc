@@ -19,18 +19,50 @@ Numbers numbers_from(const nb::kwargs& options) {
   return numbers;
 }
 
+/// A failure of the engine that comes back through a loss of Python's: an Error for the engine, which may try the loss
+/// with other targets, and for Python the exception that it was, with its trace.
+class LossError : public Error {
+ public:
+  explicit LossError(nb::python_error error)
+      : Error(nb::str(error.value()).c_str()), error_(std::make_shared<nb::python_error>(std::move(error))) {}
+  void restore() const { error_->restore(); }
+
+ private:
+  std::shared_ptr<nb::python_error> error_;
+};
+
+void translate_loss_error(const std::exception_ptr& thrown, void* /*payload*/) {
+  try {
+    std::rethrow_exception(thrown);
+  } catch (const LossError& error) {
+    error.restore();
+  }
+}
+
 /// A call of the loss: Python is lent the values of a graph that the engine owns.
 Value* call_loss(const nb::object& function, const Loss::Values& outputs, const Loss::Values& targets) {
   const nb::gil_scoped_acquire gil;
   const bool single = outputs.size() == 1 && targets.size() == 1;
+  const auto lend = [](Value* value) {
+    nb::object lent = nb::cast(value, nb::rv_policy::reference);
+    stand_for_value(lent);
+    return lent;
+  };
   const auto cast = [&](const Loss::Values& values) {
-    return single ? nb::cast(values[0], nb::rv_policy::reference) : nb::cast(values, nb::rv_policy::reference);
+    if (single) return lend(values[0]);
+    nb::list all;
+    for (Value* value : values) all.append(lend(value));
+    return nb::object(all);
   };
   const Graph& graph = outputs.front()->graph();
   Value* result = nullptr;
   try {
     const nb::object made = function(cast(outputs), cast(targets));
     if (!nb::try_cast(made, result)) result = nullptr;
+  } catch (nb::python_error& error) {
+    forget_values(graph);
+    if (error.matches(nb::module_::import_("thalweg._core").attr("Error"))) throw LossError(std::move(error));
+    throw;
   } catch (...) {
     forget_values(graph);
     throw;
@@ -77,6 +109,7 @@ MetricChoice metric_from(nb::handle given) {
 }
 
 void bind_optimizers(nb::module_& module) {
+  nb::register_exception_translator(translate_loss_error);
   nb::class_<OptimizerChoice>(module, "Optimizer", "An optimiser and its options; see thalweg.optim.")
       .def_ro("name", &OptimizerChoice::name)
       .def_ro("options", &OptimizerChoice::options)

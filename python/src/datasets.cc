@@ -5,7 +5,6 @@
 #include "thalweg/data.h"
 #include "thalweg/data/cache.h"
 #include "thalweg/data/idx.h"
-#include "thalweg/data/text.h"
 #include "thalweg/data/views.h"
 #include "thalweg/fit_data.h"
 #include "training.h"
@@ -115,6 +114,13 @@ void bind_skipped(nb::module_& m) {
       });
 }
 
+data::UnevenShards uneven_from(const std::string& name) {
+  if (name == "keep") return data::UnevenShards::kKeep;
+  if (name == "drop") return data::UnevenShards::kDrop;
+  if (name == "pad") return data::UnevenShards::kPad;
+  raise_input_error("uneven is '", name, "', not keep, drop or pad");
+}
+
 void bind_views(nb::module_& m) {
   nb::class_<data::Subset, Dataset>(m, "Subset", "Samples chosen by number.")
       .def(
@@ -130,13 +136,18 @@ void bind_views(nb::module_& m) {
             new (self) data::Concat({sources.begin(), sources.end()});
           },
           "sources"_a);
-  nb::class_<data::Shard, Dataset>(m, "Shard", "The share of worker `rank` of `world`: rank, rank + world, ...")
+  nb::class_<data::Shard, Dataset>(m, "Shard", R"(The share of worker `rank` of `world`: rank, rank + world, ...
+
+`uneven` says what becomes of the last few samples if the shares would differ in size: "keep" them, "drop" them, or
+"pad" the smaller shares with some of the first.)")
       .def(
           "__init__",
-          [](data::Shard* self, std::shared_ptr<Dataset> source, int64_t rank, int64_t world) {
-            new (self) data::Shard(std::move(source), rank, world);
+          [](data::Shard* self, std::shared_ptr<Dataset> source, int64_t rank, int64_t world,
+             const std::optional<std::string>& uneven) {
+            new (self) data::Shard(uneven ? data::Shard(std::move(source), rank, world, uneven_from(*uneven))
+                                          : data::Shard(std::move(source), rank, world));
           },
-          "source"_a, "rank"_a, "world"_a);
+          "source"_a, "rank"_a, "world"_a, "uneven"_a = nb::none());
   nb::class_<data::Mix, Dataset>(m, "Mix", "`size` samples, of each source in proportion to its weight.")
       .def(
           "__init__",
@@ -158,33 +169,6 @@ Up to `memory_bytes` stay in memory, then up to `disk_bytes` in a file of `direc
 }
 
 void bind_files(nb::module_& m) {
-  nb::class_<data::Vocabulary>(m, "Vocabulary", "Tokens and their numbers; 0 is padding, 1 a token that is not in it.")
-      .def_static(
-          "from_file",
-          [](const std::string& path, int64_t max_tokens, int64_t min_count) {
-            return data::Vocabulary::from_counts(data::count_tokens(path), {max_tokens, min_count});
-          },
-          "path"_a, "max_tokens"_a = data::VocabularyOptions{}.max_tokens,
-          "min_count"_a = data::VocabularyOptions{}.min_count, nb::call_guard<nb::gil_scoped_release>(),
-          "Of the lines that TextLines reads.")
-      .def_static("load", &data::Vocabulary::load, "path"_a)
-      .def("save", &data::Vocabulary::save, "path"_a)
-      .def(
-          "encode", [](const data::Vocabulary& self, const std::string& text) { return self.encode(text); }, "text"_a)
-      .def("__len__", &data::Vocabulary::size);
-  nb::class_<data::TextLines, Dataset>(m, "TextLines",
-                                       R"(Lines of a text file as rows of token numbers, int64 [N, length].
-
-Each line begins with its class and a tab.)")
-      .def(
-          "__init__",
-          [](data::TextLines* self, const std::string& path, const data::Vocabulary& vocabulary, int64_t length) {
-            data::TextLinesOptions options;
-            options.shape.length = length;
-            new (self) data::TextLines(path, vocabulary, options);
-          },
-          "path"_a, "vocabulary"_a, "length"_a = data::SequenceShape{}.length)
-      .def_prop_ro("classes", &data::TextLines::classes);
   m.def(
       "read_mnist",
       [](const std::string& directory) {
@@ -259,6 +243,8 @@ fetch(indices) gets a list of numbers and returns the inputs and the targets of 
   bind_skipped(m);
   bind_views(m);
   bind_images(m);
+  bind_texts(m);
+  bind_features(m);
   bind_files(m);
   bind_fitting(m);
 }

@@ -3,21 +3,16 @@
 
 #include <pthread.h>
 
-#include <atomic>
-
 namespace thalweg::python {
 namespace {
 
-/// How many forks lie between this process and the one that loaded the module.
-std::atomic<int> forks{0};
+thread_local bool is_copied = false;
 
-const int registered = pthread_atfork(nullptr, nullptr, [] { ++forks; });
+// It runs on the only thread that the new process has: the copy of the one that forked.
+const int registered = pthread_atfork(nullptr, nullptr, [] { is_copied = true; });
 
 }  // namespace
 
-bool is_copied_thread() {
-  thread_local const int born_after = forks.load();
-  return born_after != forks.load();
-}
+bool is_copied_thread() { return is_copied; }
 
 }  // namespace thalweg::python

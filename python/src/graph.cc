@@ -8,8 +8,13 @@
 
 namespace thalweg::python {
 
+void stand_for_value(nb::handle object) {
+  if (!nb::inst_ready(object)) nb::inst_set_state(object, true, false);
+}
+
 void keep_graph_alive(nb::handle result) {
   if (nb::isinstance<Value>(result)) {
+    stand_for_value(result);
     const nb::object graph = nb::find(nb::cast<Value*>(result)->graph());
     if (graph.is_valid()) nb::keep_alive_obj(result, graph);
   } else if (PyList_Check(result.ptr()) || PyTuple_Check(result.ptr())) {
@@ -141,10 +146,11 @@ void bind_graph(nb::module_& module) {
   const nb::call_policy<KeepGraph> keep;
   nb::class_<Graph>(module, "Graph", R"(A model as data: typed values, and nodes in order.
 
-    graph = thalweg.Graph()
-    x = graph.input("x", (None, 4))
-    graph.mark_output(thalweg.nn.Linear(4, 3)(x), "scores")
-    model = thalweg.Model(graph))")
+>>> import thalweg
+>>> graph = thalweg.Graph()
+>>> x = graph.input("x", (None, 4))
+>>> graph.mark_output(thalweg.nn.Linear(4, 3)(x), "scores")
+>>> model = thalweg.Model(graph))")
       .def(nb::init<>())
       .def(nb::init<std::string>(), "name"_a)
       .def_prop_ro("name", &Graph::name)

@@ -6,6 +6,10 @@
 
 namespace thalweg::python {
 
+/// Makes an object that nanobind has for a value usable. It may be one that was forgotten (see below) and that somebody
+/// has kept: if a new value lies where the old one did, nanobind gives it out again.
+void stand_for_value(nb::handle object);
+
 /// Values belong to their graph. Those that a function returns, alone or in a list or tuple, keep the graph alive as
 /// long as Python holds them.
 void keep_graph_alive(nb::handle result);

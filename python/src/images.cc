@@ -70,11 +70,9 @@ files' bytes, or with cache="pixels" their decoded pixels.)")
            "cache_directory"_a = usual.cache.directory)
       .def_prop_ro("classes", &ImageFolder::classes)
       .def_prop_ro(
-          "metadata",
-          [](const ImageFolder& self) {
-            return data::to_properties({.preprocessing = self.pipeline(), .class_names = self.classes()});
-          },
-          "The pipeline and the classes, for the file of a model that gets such images: save(path, metadata=...).")
+          "metadata", [](const ImageFolder& self) { return data::to_properties(data::metadata_of(self)); },
+          "The pipeline without what is random in it, and the classes, for the file of a model that gets such images: "
+          "save(path, metadata=...).")
       .def("path", &ImageFolder::path, "index"_a, "Of the file of a sample.");
 }
 

@@ -3,6 +3,7 @@
 
 #include "bindings.h"
 #include "calls.h"
+#include "columns.h"
 #include "engine_calls.h"
 
 namespace thalweg::python {
@@ -26,7 +27,9 @@ nb::object call(const InferenceModel& model, const nb::args& args, const nb::kwa
   const auto input_name = [&](size_t i) -> const std::string& { return model.inputs()[i].name; };
   const auto output_name = [&](size_t i) -> const std::string& { return model.outputs()[i].name; };
   bool as_dict = false;
-  const std::vector<Tensor> inputs = call_inputs(args, named, model.inputs().size(), input_name, as_dict);
+  const bool is_table = args.size() == 1 && named.size() == 0 && is_table_for(model, args[0]);
+  const std::vector<Tensor> inputs = is_table ? inputs_from_table(model, args[0])
+                                              : call_inputs(args, named, model.inputs().size(), input_name, as_dict);
   const std::vector<Tensor> outputs = call_engine([&] { return model.run(inputs); });
   return call_result(outputs, output_name, as_dict);
 }
@@ -57,8 +60,9 @@ template <typename Load>
 auto with_options(Load load) {
   return [load](const std::string& source, const std::optional<std::string>& precision, const std::string& math,
                 const std::string& tuning, int threads, int max_programs, size_t max_memory, double max_seconds) {
-    const nb::gil_scoped_release release;
-    return load(source, options_from(precision, math, tuning, threads, max_programs, max_memory, max_seconds));
+    const InferenceOptions options =
+        options_from(precision, math, tuning, threads, max_programs, max_memory, max_seconds);
+    return call_engine([&] { return load(source, options); });
   };
 }
 
@@ -76,9 +80,17 @@ void bind_inference(nb::module_& module) {
   nb::class_<InferenceModel> type(module, "InferenceModel",
                                   R"(An ONNX model ready to run, compiled for the shapes it is given.
 
-    model = thalweg.Model.load("resnet.onnx")
-    scores = model(images)                  # one array in, one out
-    answers = model({"ids": ids, "mask": mask})  # by name; a dict comes back
+>>> import numpy, thalweg
+>>> net = thalweg.nn.Linear(4, 3)
+>>> thalweg.Model(net, [thalweg.Input((None, 4), name="x")]).save("linear.onnx")
+>>> model = thalweg.Model.load("linear.onnx")
+>>> x = numpy.zeros((2, 4), "float32")
+>>> model(x).shape                    # one array in, one out
+(2, 3)
+>>> list(model({"x": x}))             # by name; a dict comes back
+['output']
+
+Pandas frames and Arrow tables are taken as well, if the file has features (thalweg.data.Features).
 
 Calls may come from several threads at once, and leave the interpreter free meanwhile.)");
   def_load(type, "load", "path", InferenceModel::load, "Reads an ONNX file.");
@@ -89,14 +101,14 @@ Calls may come from several threads at once, and leave the interpreter free mean
       },
       "From the bytes of an ONNX file without external data.");
   type.def("__call__", call, "inputs"_a, "named"_a)
-      .def("save", &InferenceModel::save, "path"_a, nb::call_guard<nb::gil_scoped_release>(), "Writes an ONNX file.")
+      .def("save", through_engine(&InferenceModel::save), "path"_a, "Writes an ONNX file.")
       .def(
           "summary", [](const InferenceModel& model) { return describe(model); }, "What the model holds, as text.")
       .def_prop_ro("inputs", &InferenceModel::inputs)
       .def_prop_ro("outputs", &InferenceModel::outputs)
       .def_prop_ro("metadata", &InferenceModel::metadata)
       .def_prop_ro("options", options_of, "As load takes them.")
-      .def("explain", &InferenceModel::explain, "inputs"_a, nb::call_guard<nb::gil_scoped_release>(),
+      .def("explain", through_engine(&InferenceModel::explain), "inputs"_a,
            "Which kernels run for these inputs, how long each takes, and why better ones declined.");
 }
 

@@ -16,10 +16,10 @@ Layer make_recurrent(int64_t input_size, int64_t hidden_size, int64_t num_layers
 
 /// LSTM or GRU; a plain RNN has another argument.
 template <typename Layer>
-auto def_recurrent(nb::module_& m, const char* name) {
+auto def_recurrent(nb::module_& m, const char* name, const char* doc) {
   const nn::RnnOptions usual;
   return def_layer_class(
-      m, name,
+      m, name, doc,
       [](int64_t input_size, int64_t hidden_size, int64_t num_layers, bool bias, bool batch_first, double dropout,
          bool bidirectional) {
         return make_recurrent<Layer>(input_size, hidden_size, num_layers, bias, batch_first, dropout, bidirectional,
@@ -30,7 +30,21 @@ auto def_recurrent(nb::module_& m, const char* name) {
 }
 
 void def_lstm(nb::module_& m) {
-  auto lstm = def_recurrent<nn::LSTM>(m, "LSTM");
+  auto lstm = def_recurrent<nn::LSTM>(
+      m, "LSTM", R"(Long short-term memory over [T, N, input_size], or [N, T, input_size] with batch_first.
+
+>>> import thalweg
+>>> from thalweg import nn
+>>> class Last(nn.Module):
+...     def __init__(self):
+...         super().__init__()
+...         self.lstm = nn.LSTM(8, 16, batch_first=True)
+...
+...     def forward(self, x):
+...         output, (h, c) = self.lstm(x)
+...         return output[:, -1]
+>>> thalweg.Model(Last(), [thalweg.Input((None, 20, 8))]).graph.outputs[0].shape
+(None, 16))");
   using Lstm = decltype(lstm)::Type;
   lstm.def(
       "forward",
@@ -57,7 +71,7 @@ void def_hidden_forward(Type& type) {
 void def_rnn(nb::module_& m) {
   const nn::RnnOptions usual;
   auto rnn = def_layer_class(
-      m, "RNN",
+      m, "RNN", "The plain recurrent layer over [T, N, input_size], or [N, T, input_size] with batch_first.",
       [](int64_t input_size, int64_t hidden_size, int64_t num_layers, std::string nonlinearity, bool bias,
          bool batch_first, double dropout, bool bidirectional) {
         return make_recurrent<nn::RNN>(input_size, hidden_size, num_layers, bias, batch_first, dropout, bidirectional,
@@ -71,7 +85,7 @@ void def_rnn(nb::module_& m) {
 
 void def_conv_lstm(nb::module_& m) {
   def_layer(
-      m, "ConvLSTM",
+      m, "ConvLSTM", "An LSTM whose products are convolutions, over [N, T, C, H, W] (Shi et al., 2015).",
       [](int64_t in_channels, int64_t hidden_channels, int64_t kernel_size) {
         return nn::ConvLSTM(in_channels, hidden_channels, kernel_size);
       },
@@ -81,7 +95,20 @@ void def_conv_lstm(nb::module_& m) {
 void def_attention(nb::module_& m) {
   const nn::AttentionOptions usual;
   auto attention = def_layer_class(
-      m, "MultiheadAttention",
+      m, "MultiheadAttention", R"(Attention of several heads, over [T, N, E] or, with batch_first, [N, T, E].
+
+>>> import thalweg
+>>> from thalweg import nn
+>>> class Attend(nn.Module):
+...     def __init__(self):
+...         super().__init__()
+...         self.attention = nn.MultiheadAttention(16, 4, batch_first=True)
+...
+...     def forward(self, x, padding):
+...         return self.attention(x, x, x, key_padding_mask=padding)[0]
+>>> inputs = [thalweg.Input((None, 10, 16)), thalweg.Input((None, 10), "bool")]
+>>> thalweg.Model(Attend(), inputs).graph.outputs[0].shape
+(None, 10, 16))",
       [](int64_t embed_dim, int64_t num_heads, double dropout, bool bias, bool batch_first) {
         return nn::MultiheadAttention(embed_dim, num_heads, {dropout, bias, batch_first});
       },
@@ -90,26 +117,34 @@ void def_attention(nb::module_& m) {
   using Attention = decltype(attention)::Type;
   attention.def(
       "forward",
-      [](const Attention& self, Value* query, Value* key, Value* value, Value* attn_mask, bool is_causal) {
-        return std::make_pair(self.layer.run(self.scope(), query, key, value, attn_mask, is_causal), nb::none());
+      [](const Attention& self, Value* query, Value* key, Value* value, Value* attn_mask, bool is_causal,
+         Value* key_padding_mask) {
+        return std::make_pair(self.layer.run(self.scope(), query, key, value, attn_mask, is_causal, key_padding_mask),
+                              nb::none());
       },
-      "query"_a, "key"_a, "value"_a, "attn_mask"_a.none() = nb::none(), "is_causal"_a = false, kReference,
-      nb::call_policy<KeepGraph>(),
-      "Gives the output and None, as PyTorch's with need_weights=False. The mask is added to the scores.");
+      "query"_a, "key"_a, "value"_a, "attn_mask"_a.none() = nb::none(), "is_causal"_a = false,
+      "key_padding_mask"_a.none() = nb::none(), kReference, nb::call_policy<KeepGraph>(),
+      "Gives the output and None, as PyTorch's with need_weights=False. Masks are added to the scores, or, if they are "
+      "bool, say where not to look; that of keys is [N, S].");
 }
 
 template <typename Type>
 void def_masked_forward(Type& type) {
   using Bound = typename Type::Type;
   type.def(
-      "forward", [](const Bound& self, Value* src, Value* mask) { return self.layer.run(self.scope(), src, mask); },
-      "src"_a, "mask"_a.none() = nb::none(), kReference, nb::call_policy<KeepGraph>());
+      "forward",
+      [](const Bound& self, Value* src, Value* mask, Value* src_key_padding_mask) {
+        return self.layer.run(self.scope(), src, mask, src_key_padding_mask);
+      },
+      "src"_a, "mask"_a.none() = nb::none(), "src_key_padding_mask"_a.none() = nb::none(), kReference,
+      nb::call_policy<KeepGraph>());
 }
 
 void def_transformer(nb::module_& m) {
   const nn::TransformerLayerOptions usual;
   auto layer = def_layer_class(
       m, "TransformerEncoderLayer",
+      "Self-attention and two linear layers, each with a sum around it and a LayerNorm (Vaswani et al., 2017).",
       [](int64_t d_model, int64_t nhead, int64_t dim_feedforward, double dropout, std::string activation,
          double layer_norm_eps, bool batch_first, bool norm_first) {
         return nn::TransformerEncoderLayer(
@@ -135,7 +170,8 @@ Value* distribute_over_time(const Module& module, const nb::callable& body, Valu
 
 void bind_sequence_layers(nb::module_& nn) {
   def_lstm(nn);
-  auto gru = def_recurrent<nn::GRU>(nn, "GRU");
+  auto gru = def_recurrent<nn::GRU>(
+      nn, "GRU", "Gated recurrent units over [T, N, input_size], or [N, T, input_size] with batch_first.");
   def_hidden_forward(gru);
   def_rnn(nn);
   def_conv_lstm(nn);

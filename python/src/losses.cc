@@ -35,53 +35,62 @@ void bind_plain(nb::module_& m) {
   }
 }
 
-/// Those with a number besides, for which nothing is passed on if nothing is given.
+/// An option that is a value of the graph, or an array that becomes a constant of it, or None.
+Value* optional_value(Value* like, nb::handle given) {
+  Value* value = nullptr;
+  if (given.is_none() || nb::try_cast(given, value)) return value;
+  return as_value(like, to_tensor(given));
+}
+
+/// Those with a number besides.
 void bind_with_number(nb::module_& m) {
+  // Of every one of them (thalweg/losses.h).
+  constexpr double kUsual = 1.0;
   const auto def = [&](const char* name, const char* argument, auto loss) {
     def_op(
         m, name,
-        [loss](Value* input, Value* target, std::optional<double> number, const std::string& reduction) {
-          const Reduction how = reduction_from_name(reduction);
-          if (number.has_value()) return loss(input, target, *number, how);
-          if (how != losses::CrossEntropyOptions{}.reduction) {
-            raise_input_error("with a reduction the loss needs its number too");
-          }
-          return loss(input, target);
+        [loss](Value* input, Value* target, double number, const std::string& reduction) {
+          return loss(input, target, number, reduction_from_name(reduction));
         },
-        "input"_a, "target"_a, nb::arg(argument) = nb::none(), "reduction"_a = kMean);
+        "input"_a, "target"_a, nb::arg(argument) = kUsual, "reduction"_a = kMean);
   };
-  def("smooth_l1", "beta", [](auto... args) { return losses::smooth_l1(args...); });
-  def("huber", "delta", [](auto... args) { return losses::huber(args...); });
-  def("hinge", "margin", [](auto... args) { return losses::hinge(args...); });
-  def("squared_hinge", "margin", [](auto... args) { return losses::squared_hinge(args...); });
-  def("hinge_embedding", "margin", [](auto... args) { return losses::hinge_embedding(args...); });
-  def("dice", "smooth", [](auto... args) { return losses::dice(args...); });
+  def("smooth_l1", "beta", losses::smooth_l1);
+  def("huber", "delta", losses::huber);
+  def("hinge", "margin", losses::hinge);
+  def("squared_hinge", "margin", losses::squared_hinge);
+  def("hinge_embedding", "margin", losses::hinge_embedding);
+  def("dice", "smooth", losses::dice);
 }
 
 void bind_with_options(nb::module_& m) {
   const losses::CrossEntropyOptions usual;
   def_op(
       m, "cross_entropy",
-      [](Value* input, Value* target, Value* weight, std::optional<int64_t> ignore_index, const std::string& reduction,
-         double label_smoothing) {
-        return losses::cross_entropy(input, target,
-                                     {reduction_from_name(reduction), ignore_index, label_smoothing, weight});
+      [](Value* input, Value* target, nb::handle weight, std::optional<int64_t> ignore_index,
+         const std::string& reduction, double label_smoothing) {
+        return losses::cross_entropy(
+            input, target,
+            {reduction_from_name(reduction), ignore_index, label_smoothing, optional_value(input, weight)});
       },
       "input"_a, "target"_a, "weight"_a.none() = nb::none(), "ignore_index"_a = nb::none(), "reduction"_a = kMean,
-      "label_smoothing"_a = usual.label_smoothing, "Logits [N, C, ...] and class numbers [N, ...].");
+      "label_smoothing"_a = usual.label_smoothing,
+      "Logits [N, C, ...] and class numbers [N, ...]; `weight` is an array or a value with a number for each class.");
   def_op(
       m, "nll",
-      [](Value* input, Value* target, Value* weight, std::optional<int64_t> ignore_index,
+      [](Value* input, Value* target, nb::handle weight, std::optional<int64_t> ignore_index,
          const std::string& reduction) {
-        return losses::nll(input, target, {reduction_from_name(reduction), ignore_index, weight});
+        return losses::nll(input, target,
+                           {reduction_from_name(reduction), ignore_index, optional_value(input, weight)});
       },
       "input"_a, "target"_a, "weight"_a.none() = nb::none(), "ignore_index"_a = nb::none(), "reduction"_a = kMean);
   def_op(
       m, "bce_with_logits",
-      [](Value* input, Value* target, const std::string& reduction, Value* pos_weight) {
-        return losses::bce_with_logits(input, target, {reduction_from_name(reduction), pos_weight});
+      [](Value* input, Value* target, const std::string& reduction, nb::handle pos_weight) {
+        return losses::bce_with_logits(input, target,
+                                       {reduction_from_name(reduction), optional_value(input, pos_weight)});
       },
-      "input"_a, "target"_a, "reduction"_a = kMean, "pos_weight"_a.none() = nb::none());
+      "input"_a, "target"_a, "reduction"_a = kMean, "pos_weight"_a.none() = nb::none(),
+      "`pos_weight` is an array or a value: how much targets of 1 count.");
   const losses::KlDivOptions kl;
   def_op(
       m, "kl_div",

@@ -27,9 +27,15 @@ nb::object call(Model& model, const nb::args& args, const nb::kwargs& named) {
 }
 
 std::map<std::string, Tensor> state_dict(const Model& model) {
-  std::map<std::string, Tensor> weights;
-  for (const std::string& name : model.weight_names()) weights[name] = model.weight(name);
-  return weights;
+  return call_engine([&] {
+    std::map<std::string, Tensor> weights;
+    for (const std::string& name : model.weight_names()) weights[name] = model.weight(name);
+    return weights;
+  });
+}
+
+void save_for_training(const Model& model, const std::string& path) {
+  call_engine([&] { save_graph(model.graph(), path, [&](const std::string& name) { return model.weight(name); }); });
 }
 
 template <typename... Extra>
@@ -77,18 +83,18 @@ nb::dict predict_options(const Model& model) {
 }
 
 void bind_weights(nb::class_<Model>& type) {
-  const nb::call_guard<nb::gil_scoped_release> release;
   type.def("weight_names", &Model::weight_names, "Of all parameters and states, in order of creation.")
-      .def("weight", &Model::weight, "name"_a, release, "A copy of a parameter or state.")
-      .def("set_weight", &Model::set_weight, "name"_a, "value"_a, release)
-      .def("state_dict", state_dict, release, "A copy of every parameter and state, by name.")
-      .def("load_state_dict", &Model::set_weights, "state_dict"_a, "strict"_a = true, release,
+      .def("weight", through_engine(&Model::weight), "name"_a, "A copy of a parameter or state.")
+      .def("set_weight", through_engine(&Model::set_weight), "name"_a, "value"_a)
+      .def("state_dict", state_dict, "A copy of every parameter and state, by name.")
+      .def("load_state_dict", through_engine(&Model::set_weights), "state_dict"_a, "strict"_a = true,
            "Raises Error with every name that is missing, unexpected or of another shape, before any weight changes.")
-      .def("save_weights", &Model::save_weights, "path"_a, release, "As a safetensors file.")
-      .def("load_weights", &Model::load_weights, "path"_a, "strict"_a = true, release, "From a safetensors file.")
-      .def("freeze", &Model::freeze, "pattern"_a, release,
+      .def("save_weights", through_engine(&Model::save_weights), "path"_a, "As a safetensors file.")
+      .def("load_weights", through_engine(&Model::load_weights), "path"_a, "strict"_a = true,
+           "From a safetensors file.")
+      .def("freeze", through_engine(&Model::freeze), "pattern"_a,
            "Parameters whose names match ('*': any characters, '?': one) are no longer trained; returns how many.")
-      .def("unfreeze", &Model::unfreeze, "pattern"_a, release);
+      .def("unfreeze", through_engine(&Model::unfreeze), "pattern"_a);
 }
 
 }  // namespace
@@ -96,31 +102,29 @@ void bind_weights(nb::class_<Model>& type) {
 void bind_model(nb::module_& module) {
   nb::class_<Model> type(module, "Model", R"(A graph and its weights: what is trained, asked for predictions and saved.
 
-    net = thalweg.nn.Sequential(thalweg.nn.Linear(4, 8), thalweg.nn.ReLU(), thalweg.nn.Linear(8, 3))
-    model = thalweg.Model(net, [thalweg.Input((None, 4))])
-    scores = model(numpy.zeros((2, 4), "float32"))
+>>> import numpy, thalweg
+>>> net = thalweg.nn.Sequential(thalweg.nn.Linear(4, 8), thalweg.nn.ReLU(), thalweg.nn.Linear(8, 3))
+>>> model = thalweg.Model(net, [thalweg.Input((None, 4))])
+>>> model(numpy.zeros((2, 4), "float32")).shape
+(2, 3)
 
 Model.load reads any ONNX model for inference.)");
   bind_constructors(type);
   bind_weights(type);
-  const nb::call_guard<nb::gil_scoped_release> release;
   type.def("__call__", call, "inputs"_a, "named"_a)
       .def("summary", &Model::summary, "A table of all weights: name, shape, count, whether it is trained.")
-      .def("save", &Model::save, "path"_a, "metadata"_a = std::map<std::string, std::string>(), release,
+      .def("save", through_engine(&Model::save), "path"_a, "metadata"_a = std::map<std::string, std::string>(),
            "What the model computes at inference, as an ONNX file.")
       .def(
-          "save_for_training",
-          [](const Model& model, const std::string& path) {
-            save_graph(model.graph(), path, [&](const std::string& name) { return model.weight(name); });
-          },
-          "path"_a, release,
+          "save_for_training", save_for_training, "path"_a,
           "The model in training form with its weights, for another process of the same version: workers on a cluster.")
-      .def("explain", &Model::explain, "inputs"_a, release,
+      .def("explain", through_engine(&Model::explain), "inputs"_a,
            "Which kernels run for these inputs, how long each takes, and why better ones declined.")
       .def_prop_ro("predict_options", predict_options, "As set_predict_options takes them.")
       .def_static(
-          "from_onnx", [](const std::string& path) { return Model(onnx::load_for_training(path)); }, "path"_a, release,
-          "An ONNX file as a model that can be trained; Model.load runs more of them, and faster.")
+          "from_onnx",
+          [](const std::string& path) { return call_engine([&] { return Model(onnx::load_for_training(path)); }); },
+          "path"_a, "An ONNX file as a model that can be trained; Model.load runs more of them, and faster.")
       .def_prop_ro("graph", &Model::graph, nb::rv_policy::reference_internal);
   type.attr("load") = module.attr("InferenceModel").attr("load");
 }

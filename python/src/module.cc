@@ -19,6 +19,8 @@ NB_MODULE(_core, module) {
   bind_schedules(module);
   bind_metrics(module);
   bind_datasets(module);
+  auto data = nanobind::borrow<nanobind::module_>(module.attr("data"));
+  bind_resampled(data);
   bind_callbacks(module);
   bind_groups(module);
   bind_trainer(module);

@@ -134,13 +134,16 @@ void set_state(nb::handle self, const ModuleState& state) {
 void bind_own_tensor(nb::module_& nn) {
   nb::class_<OwnTensor>(nn, "Parameter", R"(Weights that a module of your own has; inside forward() it is a value.
 
-    class Scale(thalweg.nn.Module):
-        def __init__(self, size):
-            super().__init__()
-            self.weight = thalweg.nn.Parameter(numpy.ones(size, "float32"))
-
-        def forward(self, x):
-            return x * self.weight)")
+>>> import numpy, thalweg
+>>> class Scale(thalweg.nn.Module):
+...     def __init__(self, size):
+...         super().__init__()
+...         self.weight = thalweg.nn.Parameter(numpy.ones(size, "float32"))
+...
+...     def forward(self, x):
+...         return x * self.weight
+>>> thalweg.Model(Scale(4), [thalweg.Input((None, 4))]).weight_names()
+['weight'])")
       .def(
           "__init__",
           [](OwnTensor* self, nb::handle data, bool requires_grad) {

@@ -54,9 +54,10 @@ class LayerModule : public Module {
 };
 
 template <typename Make, typename Layer, typename... Args, typename... Extra>
-auto bind_layer_class(nb::module_& module, const char* name, Layer (*make)(Args...), const Extra&... extra) {
+auto bind_layer_class(nb::module_& module, const char* name, const char* doc, Layer (*make)(Args...),
+                      const Extra&... extra) {
   using Bound = LayerModule<Make, Layer, std::decay_t<Args>...>;
-  return nb::class_<Bound, Module>(module, name)
+  return nb::class_<Bound, Module>(module, name, doc)
       .def(
           "__init__", [make](Bound* self, Args... args) { new (self) Bound(make(args...), args...); }, extra...)
       .def("__getstate__", [](const Bound& self) { return self.arguments; })
@@ -68,14 +69,14 @@ auto bind_layer_class(nb::module_& module, const char* name, Layer (*make)(Args.
 /// Binds a layer that `make`, a lambda of its own for each, makes of the arguments that `extra` names; returns the
 /// class, for `forward` to be added.
 template <typename Make, typename... Extra>
-auto def_layer_class(nb::module_& module, const char* name, Make make, const Extra&... extra) {
-  return bind_layer_class<Make>(module, name, +make, extra...);
+auto def_layer_class(nb::module_& module, const char* name, const char* doc, Make make, const Extra&... extra) {
+  return bind_layer_class<Make>(module, name, doc, +make, extra...);
 }
 
 /// The same for a layer of one value.
 template <typename Make, typename... Extra>
-void def_layer(nb::module_& module, const char* name, Make make, const Extra&... extra) {
-  auto type = def_layer_class(module, name, make, extra...);
+void def_layer(nb::module_& module, const char* name, const char* doc, Make make, const Extra&... extra) {
+  auto type = def_layer_class(module, name, doc, make, extra...);
   using Bound = typename decltype(type)::Type;
   type.def(
       "forward", [](const Bound& self, Value* x) { return self.layer.forward(self.scope(), x); }, "x"_a,

@@ -38,7 +38,7 @@ void bind_one_cycle(nb::module_& m) {
 
 void bind_schedules(nb::module_& module) {
   auto m = module.def_submodule("schedules", "The learning rate over a run, for Trainer(schedule=...).");
-  nb::class_<optim::Schedule>(m, "Schedule");
+  nb::class_<optim::Schedule>(m, "Schedule", "The learning rate as a function of the steps taken.");
   m.def("constant", optim::constant, "rate"_a);
   m.def("poly", optim::poly, "rate"_a, "iterations"_a, "power"_a);
   m.def("step", optim::step, "rate"_a, "interval"_a, "gamma"_a, "Times gamma every `interval` iterations.");

@@ -137,22 +137,32 @@ void init_trainer(WatchedTrainer* self, Model& model, nb::handle loss, nb::handl
   self->signals->watch(*self->trainer);
 }
 
-std::vector<EpochRecord> fit(WatchedTrainer& self, const data::Dataset& train, const data::Dataset* validation) {
-  std::vector<EpochRecord> history = call_engine([&] { return self.trainer->fit(train, validation); });
+/// Calls the engine, and afterwards raises what the handler of a signal raised meanwhile.
+template <typename Call>
+auto call_watched(WatchedTrainer& self, const Call& call) {
+  auto result = call_engine(call, [&] { self.signals->look(); });
   self.signals->rethrow();
-  return history;
+  return result;
+}
+
+std::vector<EpochRecord> fit(WatchedTrainer& self, const data::Dataset& train, const data::Dataset* validation) {
+  return call_watched(self, [&] { return self.trainer->fit(train, validation); });
 }
 
 Scores evaluate(WatchedTrainer& self, const data::Dataset& data) {
-  Scores scores = call_engine([&] { return self.trainer->evaluate(data); });
-  self.signals->rethrow();
-  return scores;
+  return call_watched(self, [&] { return self.trainer->evaluate(data); });
 }
 
 double score(WatchedTrainer& self, const data::Dataset& data) {
-  const double value = call_engine([&] { return self.trainer->score(data); });
-  self.signals->rethrow();
-  return value;
+  return call_watched(self, [&] { return self.trainer->score(data); });
+}
+
+void resume(WatchedTrainer& self, const std::string& path) {
+  call_engine([&] { self.trainer->resume(path); });
+}
+
+std::string save_checkpoint(WatchedTrainer& self, const std::string& directory) {
+  return call_engine([&] { return self.trainer->save_checkpoint(directory); });
 }
 
 }  // namespace
@@ -161,8 +171,14 @@ void bind_trainer(nb::module_& module) {
   nb::class_<WatchedTrainer>(module, "Trainer",
                              R"(Trains a model on datasets; thalweg.Estimator takes arrays and tables.
 
-    trainer = thalweg.Trainer(model, "cross_entropy", "adam", epochs=3, batch_size=64, metrics=["accuracy"])
-    trainer.fit(train, validation)
+>>> import numpy, thalweg
+>>> x = numpy.random.default_rng(0).normal(size=(200, 2)).astype("float32")
+>>> train = thalweg.data.TensorDataset([x], [(x[:, 0] > 0).astype("int64")])
+>>> model = thalweg.Model(thalweg.nn.Linear(2, 2), [thalweg.Input((None, 2))])
+>>> trainer = thalweg.Trainer(model, "cross_entropy", "adam", epochs=3, learning_rate=0.1, metrics=["accuracy"],
+...                           progress="none")
+>>> len(trainer.fit(train, validation=train)), trainer.score(train) > 0.9
+(3, True)
 
 Options are those of TrainOptions (include/thalweg/train.h) by name; what is absent or None keeps its default, loss and
 optimiser too (include/thalweg/fit_data.h).)")
@@ -176,13 +192,8 @@ optimiser too (include/thalweg/fit_data.h).)")
       .def(
           "request_stop", [](WatchedTrainer& self, bool stop) { self.trainer->request_stop(stop); }, "stop"_a = true,
           "Ends fit, on another thread or in a callback, after the step under way.")
-      .def(
-          "resume", [](WatchedTrainer& self, const std::string& path) { self.trainer->resume(path); }, "path"_a,
-          nb::call_guard<nb::gil_scoped_release>(), "Goes on from a checkpoint.")
-      .def(
-          "save_checkpoint",
-          [](WatchedTrainer& self, const std::string& path) { return self.trainer->save_checkpoint(path); },
-          "directory"_a, nb::call_guard<nb::gil_scoped_release>())
+      .def("resume", resume, "path"_a, "Goes on from a checkpoint.")
+      .def("save_checkpoint", save_checkpoint, "directory"_a, "Writes one, and returns its path.")
       .def_prop_ro("history", [](WatchedTrainer& self) { return self.trainer->history(); })
       .def_prop_ro(
           "skipped", [](WatchedTrainer& self) { return self.trainer->skipped(); },

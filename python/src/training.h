@@ -43,6 +43,9 @@ void bind_metrics(nb::module_& module);
 void bind_datasets(nb::module_& module);
 /// Into thalweg.data.
 void bind_images(nb::module_& data);
+void bind_texts(nb::module_& data);
+void bind_features(nb::module_& data);
+void bind_resampled(nb::module_& data);
 void bind_callbacks(nb::module_& module);
 void bind_groups(nb::module_& module);
 void bind_trainer(nb::module_& module);

@@ -35,6 +35,7 @@ from thalweg._core import (
     trace,
     zoo,
 )
+from thalweg.classifier import Classifier
 from thalweg.estimator import Estimator
 from thalweg.history import History
 from thalweg.optimizing import Optimized, optimize
@@ -44,6 +45,7 @@ if TYPE_CHECKING:
 
 __all__ = [
     "Callback",
+    "Classifier",
     "EpochRecord",
     "Error",
     "Estimator",

@@ -7,10 +7,12 @@ import contextlib
 import multiprocessing
 import signal
 import threading
+import time
 
 from thalweg._core import Error, InputError, groups
 
 _SECONDS_TO_END = 60
+_SECONDS_TO_REPORT = 10
 
 
 def _main(work, scheme, address, secret, failures):
@@ -54,12 +56,31 @@ def group(workers, scheme, work):
         process.start()
     try:
         yield _join(scheme, rendezvous.address, secret)
-        for process in processes:
-            process.join(_SECONDS_TO_END)
+        _wait_for(processes, _SECONDS_TO_END)
+    except Error as error:
+        # Perhaps this worker failed because another one did, which is about to say why.
+        _wait_for(processes, _SECONDS_TO_REPORT)
+        reasons = _drain(failures)
+        if not reasons:
+            raise
+        raise type(error)(f"{error}; of the other workers: {'; '.join(reasons)}") from error
     finally:
         for process in processes:
             if process.is_alive():
                 process.kill()
                 process.join(_SECONDS_TO_END)
-    if not failures.empty():
-        raise Error(f"a worker failed: {failures.get()}")
+    for reason in _drain(failures):
+        raise Error(f"a worker failed: {reason}")
+
+
+def _wait_for(processes, seconds):
+    deadline = time.monotonic() + seconds
+    for process in processes:
+        process.join(max(0, deadline - time.monotonic()))
+
+
+def _drain(failures):
+    reasons = []
+    while not failures.empty():
+        reasons.append(failures.get())
+    return reasons

@@ -9,32 +9,28 @@
 from typing import TYPE_CHECKING
 
 from thalweg._core.data import *  # noqa: F403
-from thalweg._core.data import FunctionDataset
+from thalweg._core.data import Dataset
+from thalweg._loaders import LoaderSource
 
 if TYPE_CHECKING:
-    from thalweg._arrow import Table, remote_files, table_columns  # noqa: F401
+    from thalweg._arrow import Table, read_columns, remote_files, table_columns  # noqa: F401
 
 
 def __getattr__(name):
     # Arrow is loaded when a table is first asked for.
-    if name not in ("Table", "remote_files", "table_columns"):
+    if name not in ("Table", "read_columns", "remote_files", "table_columns"):
         raise AttributeError(f"module 'thalweg.data' has no attribute '{name}'")
     from thalweg import _tables
 
     return getattr(_tables, name)
 
 
-def from_loader(loader) -> FunctionDataset:
-    """A dataset of what a torch.utils.data.DataLoader over a map-style dataset yields.
+def from_loader(loader, target: str | None = None) -> Dataset:
+    """A dataset of the samples that a torch.utils.data.DataLoader over a map-style dataset draws.
 
-    Samples go through the loader's own collate function; order and batches are the trainer's. The last item of a
-    sample is the target.
+    The loader's sampler says which samples an epoch has, anew for each, and they go through its collate function; how they
+    are shuffled and made into batches is the trainer's. The last item of a sample is the target, or in a dict what goes
+    by the name ``target`` (if it is None: label, labels, target, targets or y); all else are inputs.
     """
-    if not hasattr(loader.dataset, "__getitem__") or not hasattr(loader.dataset, "__len__"):
-        raise TypeError("the DataLoader's dataset can only be iterated over; it needs __getitem__ and __len__")
-
-    def fetch(indices):
-        *inputs, target = loader.collate_fn([loader.dataset[index] for index in indices])
-        return inputs, [target]
-
-    return FunctionDataset(fetch, len(loader.dataset))
+    source = LoaderSource(loader, target)
+    return source.dataset(labelled=source.is_labelled)

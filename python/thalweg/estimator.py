@@ -5,7 +5,7 @@ import os
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from thalweg import _inputs, _workers
+from thalweg import _inputs, _loaders, _workers
 from thalweg._core import (
     Callback,
     Graph,
@@ -20,13 +20,28 @@ from thalweg._core import (
     Value,
     data,
     find_learning_rate,
+    groups,
 )
-from thalweg.data import from_loader
 from thalweg.history import History
-from thalweg.nn import Module
+from thalweg.nn import CrossEntropyLoss, Module, NLLLoss
 from thalweg.progress import progress_callback
 
 _WEIGHTS = ".safetensors"
+# Losses whose targets are the numbers of classes; None is cross entropy.
+_CLASS_LOSSES = (None, "cross_entropy", "nll")
+
+
+class _Beginning(Callback):
+    """Knows whether a run has begun, which means that data and settings fit, and tells it."""
+
+    def __init__(self, tell):
+        super().__init__()
+        self.seen = False
+        self._tell = tell
+
+    def on_start(self, state):
+        self.seen = True
+        self._tell()
 
 
 class Estimator:
@@ -103,16 +118,23 @@ class Estimator:
             setattr(self, name, value)
         return self
 
-    def __sklearn_tags__(self):
-        from sklearn.utils import Tags, TargetTags
+    def _learns_classes(self):
+        return self.loss in _CLASS_LOSSES or isinstance(self.loss, (CrossEntropyLoss, NLLLoss))
 
-        return Tags(estimator_type=None, target_tags=TargetTags(required=True))
+    def __sklearn_tags__(self):
+        from sklearn.utils import ClassifierTags, Tags, TargetTags
+
+        # cross_val_score then gives every fold its share of each class.
+        tags = Tags(estimator_type=None, target_tags=TargetTags(required=True))
+        if self._learns_classes():
+            tags.estimator_type, tags.classifier_tags = "classifier", ClassifierTags()
+        return tags
 
     def __sklearn_is_fitted__(self):
         return hasattr(self, "model_")
 
     def __repr__(self):
-        return f"Estimator({type(self.model).__name__}, loss={self.loss!r}, optimizer={self.optimizer!r})"
+        return f"{type(self).__name__}({type(self.model).__name__}, loss={self.loss!r}, optimizer={self.optimizer!r})"
 
     # Training.
 
@@ -122,11 +144,13 @@ class Estimator:
         ``resume`` is a folder of checkpoints to go on from. After Ctrl-C the estimator is fitted as far as it came, and
         KeyboardInterrupt goes on.
         """
+        self._check_scheme()
         model = self._build(X)
         train, checked = self._dataset(model, X, y), self._validation(model, validation)
+        options = _loaders.loader_options(X) if _inputs.is_loader(X) else {}
 
         def work(scheme):
-            self._work(model, train, checked, resume, scheme)
+            self._work(model, train, checked, resume, scheme, options)
 
         if self.workers is None or self.workers == 1:
             work(None if isinstance(self.scheme, str) else self.scheme)
@@ -135,17 +159,29 @@ class Estimator:
             work(scheme)
         return self
 
-    def _work(self, model, train, validation, resume, scheme):
+    def _check_scheme(self):
+        if isinstance(self.scheme, str) and self.scheme not in groups.schemes():
+            raise InputError(f"there is no scheme '{self.scheme}'; there are {', '.join(sorted(groups.schemes()))}")
+        if isinstance(self.scheme, Scheme) and self.workers not in (None, 1):
+            raise InputError("scheme is a group that this process has joined already: leave workers out")
+
+    def _work(self, model, train, validation, resume, scheme, options):
         """What each process does."""
-        trainer = self._trainer(model, scheme)
+        beginning = _Beginning(lambda: self._begin(model))
+        trainer = self._trainer(model, scheme, [beginning], options)
         if resume is not None:
             trainer.resume(resume)
-        self.model_ = model
         try:
             trainer.fit(train, validation)
         finally:
-            self.history_ = History(trainer.history)
-            self.skipped_ = trainer.skipped
+            # What fails before leaves the estimator as it was.
+            if beginning.seen:
+                self.history_ = History(trainer.history)
+                self.skipped_ = trainer.skipped
+
+    def _begin(self, model):
+        """From here on the estimator is that of the run under way; a hook."""
+        self.model_ = model
 
     def find_learning_rate(self, X: Any, y: Any = None, **options: Any) -> RateCurve:
         """What the loss does as the learning rate grows (thalweg.find_learning_rate); trains nothing for good."""
@@ -166,8 +202,7 @@ class Estimator:
     def predict(self, X: Any) -> Any:
         """The outputs of the model for arrays, a table, a dataset or a DataLoader, in batches of ``batch_size``."""
         model = self._fitted()
-        source = self._dataset(model, X, None) if _inputs.is_dataset(X) else self._inputs(model, X)
-        return data.predict(model, source, self.batch_size)
+        return data.predict(model, self._source(model, X), self.batch_size)
 
     def save(self, path: str | os.PathLike[str], metadata: dict[str, str] | None = None) -> None:
         """What the model computes, as an ONNX file that thalweg.Model.load or any other runtime reads, with ``metadata``,
@@ -203,20 +238,35 @@ class Estimator:
             return Model(self.model)
         if not isinstance(self.model, Module):
             raise TypeError(f"an estimator needs a module, a graph or a model, not a {type(self.model).__name__}")
-        types = self._types(X)
-        names = list(X) if isinstance(X, dict) else [""] * len(types)
+        types, names = self._types(X)
+        names = names or [""] * len(types)
         inputs = [Input((None, *shape[1:]), dtype, name) for (dtype, shape), name in zip(types, names)]
         return Model(self.model, inputs) if self.seed is None else Model(self.model, inputs, self.seed)
 
     @staticmethod
     def _types(X):
-        """Element type and shape of each input. In arrays, numbers with fractions stand for float32, whole ones for int64."""
+        """Element type and shape of each input, and their names or None. In arrays, numbers with fractions stand for
+        float32, whole ones for int64."""
         if X is None:
             raise InputError("X is missing: a module is built for the inputs that the data have")
+        if _inputs.is_loader(X):
+            source = _loaders.LoaderSource(X)
+            return source.dataset(source.is_labelled).input_types, source.input_names
         if _inputs.is_dataset(X):
-            return (from_loader(X) if _inputs.is_loader(X) else X).input_types
+            return X.input_types, None
         types = data.TensorDataset([array for array, _ in _inputs.arrays_of(X, "X")]).input_types
-        return [("float32" if dtype.startswith("float") else "int64", shape) for dtype, shape in types]
+        single = [("float32" if dtype.startswith("float") else "int64", shape) for dtype, shape in types]
+        return single, list(X) if isinstance(X, dict) else None
+
+    @staticmethod
+    def _loader_source(model, loader):
+        return _loaders.LoaderSource(loader, inputs=[value.name for value in model.graph.inputs])
+
+    def _source(self, model, X):
+        """What there is to predict from."""
+        if _inputs.is_loader(X):
+            return self._loader_source(model, X).dataset(labelled=False)
+        return X if _inputs.is_dataset(X) else self._inputs(model, X)
 
     @staticmethod
     def _inputs(model, X):
@@ -232,16 +282,24 @@ class Estimator:
         if _inputs.is_dataset(X):
             if y is not None:
                 raise InputError("the data hold their targets already: leave y out")
-            return from_loader(X) if _inputs.is_loader(X) else X
+            return self._loader_source(model, X).dataset() if _inputs.is_loader(X) else X
         if y is None:
             raise InputError("there are no targets: give y")
         inputs = self._inputs(model, X)
-        targets = _inputs.arrays_of(y, "y")
+        targets = _inputs.arrays_of(self._labels(model, y), "y")
         if len(targets) != 1:
             raise InputError(f"y holds {len(targets)} arrays: for several targets make a thalweg.data.TensorDataset")
         names = [f"input '{value.name}'" for value in model.graph.inputs] + ["the target"]
         data.require_same_rows([*inputs, targets[0][0]], names)
         return data.TensorDataset(inputs, [data.fit_target(targets[0][0], model.graph, self.loss)])
+
+    def _labels(self, model, y):
+        """What the model is to learn of y; a hook."""
+        return y
+
+    def _metrics(self, model):
+        """A hook."""
+        return self.metrics
 
     def _validation(self, model, given):
         if given is None:
@@ -254,7 +312,8 @@ class Estimator:
             raise InputError(f"validation is a pair (X, y) or a dataset, not a {type(given).__name__}")
         return self._dataset(model, given, None)
 
-    def _trainer(self, model, scheme=None):
+    def _trainer(self, model, scheme=None, watchers=(), defaults=None):
+        """``defaults`` are options that what the user has set goes before."""
         show, callbacks = progress_callback(self.progress)
         given = {
             "batch_size": self.batch_size,
@@ -264,13 +323,16 @@ class Estimator:
             "early_stopping": self.early_stopping,
             "checkpoints": self.checkpoints,
             "tensorboard": self.tensorboard,
-            "metrics": self.metrics,
+            "metrics": self._metrics(model),
             "seed": self.seed,
             "scheme": scheme,
             "progress": show,
-            "callbacks": [*self.callbacks, *callbacks],
+            "callbacks": [*watchers, *self.callbacks, *callbacks],
         }
         for callback in given["callbacks"]:
             if not isinstance(callback, Callback):
                 raise TypeError(f"a callback is a thalweg.Callback, not a {type(callback).__name__}")
-        return Trainer(model, self.loss, self.optimizer, **given, **(self.options or {}))
+        for name in (self.options or {}).keys() & given.keys():
+            raise InputError(f"'{name}' is an argument of the estimator itself: leave it out of options")
+        chosen = {name: value for name, value in {**given, **(self.options or {})}.items() if value is not None}
+        return Trainer(model, self.loss, self.optimizer, **{**(defaults or {}), **chosen})

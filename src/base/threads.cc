@@ -6,6 +6,11 @@
 
 #include <algorithm>
 #include <cmath>
+#include <exception>
+#include <mutex>
+#include <system_error>
+#include <thread>
+#include <vector>
 
 #include "base/cgroup.h"
 #include "thalweg/error.h"
@@ -33,6 +38,28 @@ void use_threads(int threads) {
   // The runtime may otherwise give fewer on a busy machine.
   omp_set_dynamic(0);
   omp_set_num_threads(threads);
+}
+
+void run_on_threads(int threads, const std::function<void()>& work) {
+  std::mutex mutex;
+  std::exception_ptr failure;
+  const auto guarded = [&] {
+    try {
+      work();
+    } catch (...) {
+      const std::lock_guard<std::mutex> lock(mutex);
+      if (!failure) failure = std::current_exception();
+    }
+  };
+  {
+    std::vector<std::jthread> others;  // joined at the end of the block, whatever happens in it
+    try {
+      for (int i = 1; i < threads; ++i) others.emplace_back(guarded);
+    } catch (const std::system_error&) {  // a limit of processes: those that are there do it all
+    }
+    guarded();
+  }
+  if (failure) std::rethrow_exception(failure);
 }
 
 }  // namespace thalweg

@@ -43,6 +43,8 @@ comm::RendezvousOptions options_from(const tw_rendezvous_options* given, Log& lo
   options.tls = given->tls != 0;
   options.min_size = given->workers;
   options.max_size = given->workers;
+  options.queued = true;
+  options.wants_result = true;
   if (given->form_seconds > 0) options.form_timeout = std::chrono::duration<double>(given->form_seconds);
   options.log = [&log](const std::string& line) { log.add(line); };
   return options;
@@ -52,10 +54,15 @@ comm::RendezvousOptions options_from(const tw_rendezvous_options* given, Log& lo
 
 struct tw_rendezvous {
   explicit tw_rendezvous(const tw_rendezvous_options* options)
-      : rendezvous(options_from(options, log)), address(rendezvous.address()) {}
+      : rendezvous(options_from(options, log)), address(rendezvous.address()), workers(options->workers) {}
+  std::string progress(const comm::Rendezvous::State& state) const {
+    const std::string preparation = state.finished ? "" : thalweg::sync::preparation_progress(state, workers);
+    return preparation.empty() ? thalweg::sync::group_progress(state.members) : preparation;
+  }
   Log log;
   comm::Rendezvous rendezvous;
   std::string address;
+  int workers;
 };
 
 tw_status tw_make_secret(tw_result** result) {
@@ -88,13 +95,21 @@ tw_status tw_rendezvous_state(tw_rendezvous* rendezvous, tw_result** result) {
     const nlohmann::json text = {{"epoch", state.epoch},
                                  {"size", state.size},
                                  {"waiting", state.waiting},
+                                 {"present", state.present},
                                  {"finished", state.finished},
                                  {"error", state.error},
-                                 {"progress", thalweg::sync::group_progress(state.members)},
+                                 {"progress", rendezvous->progress(state)},
                                  {"members", members},
                                  {"log", rendezvous->log.take()},
                                  {"forsaken_seats", state.forsaken_seats}};
     *result = new tw_result{{}, text.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace)};
+  });
+}
+
+tw_status tw_rendezvous_accept(tw_rendezvous* rendezvous) {
+  return guarded([&] {
+    TW_REQUIRE(rendezvous != nullptr, "the rendezvous is a null pointer");
+    rendezvous->rendezvous.accept_result();
   });
 }
 

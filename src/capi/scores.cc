@@ -7,6 +7,7 @@
 
 #include "capi/guard.h"
 #include "capi/result.h"
+#include "capi/targets_json.h"
 #include "thalweg/c_scores.h"
 #include "thalweg/fit_data.h"
 #include "thalweg/losses.h"
@@ -89,6 +90,19 @@ struct tw_scores {
     return result;
   }
 };
+
+tw_status tw_scores_targets(const char* loss, const int64_t* dims, int32_t rank, tw_result** result) {
+  return guarded([&] {
+    TW_REQUIRE(loss != nullptr && result != nullptr, "the loss or the result is a null pointer");
+    TW_REQUIRE(rank >= 0 && (rank == 0 || dims != nullptr), "there are no dimensions");
+    std::vector<int64_t> shape(dims, dims + rank);
+    shape.insert(shape.begin(), thalweg::kFree);
+    thalweg::Graph graph("outputs");
+    graph.mark_output(graph.input("output", {thalweg::DType::kF32, thalweg::Shape(shape)}));
+    const thalweg::Loss built(thalweg::losses::by_name(loss));
+    *result = new tw_result{{}, thalweg::capi::to_json(accepted_targets(graph, built)).dump()};
+  });
+}
 
 tw_status tw_scores_create(const char* metrics, const char* loss, tw_scores** scores) {
   return guarded([&] {

@@ -11,7 +11,10 @@
 #include "capi/model_source.h"
 #include "capi/result.h"
 #include "capi/rows.h"
+#include "sync/group_progress.h"
 #include "thalweg/c_training.h"
+#include "thalweg/data/metadata.h"
+#include "train/scheme.h"
 
 using json = nlohmann::ordered_json;
 using thalweg::capi::guarded;
@@ -31,6 +34,7 @@ Task task_from(const tw_training_options& options) {
   Task task{thalweg::capi::model_from(options.model, file), job::read_training(file)};
   file.other_attributes("model");
   file.finish();
+  job::freeze(*task.graph, task.training, file);
   task.training.options.progress = thalweg::ShowProgress::kNone;
   return task;
 }
@@ -56,8 +60,14 @@ struct tw_training {
   tw_training(Task task, const tw_training_options& options)
       : training(std::move(task.training)),
         membership(group_from(options, training.tls)),
-        model(std::move(task.graph)) {}
+        model(std::move(task.graph)) {
+    if (membership) membership->cancelled = cancelled;
+  }
 
+  /// Throws SeatTaken or JobEnded if there is nothing to do.
+  void join() {
+    if (membership && group == nullptr) group = comm::Group::reserve(*membership);
+  }
   void run(tw_rows& rows);
   void fit(tw_rows& rows);
   json report() const;
@@ -65,18 +75,23 @@ struct tw_training {
   job::Training training;
   std::optional<comm::GroupOptions> membership;
   thalweg::Model model;
+  /// Until the run is over; null: none.
+  std::shared_ptr<thalweg::data::RowStore> validation;
   std::shared_ptr<comm::Group> group;
   std::shared_ptr<std::atomic<bool>> cancelled = std::make_shared<std::atomic<bool>>(false);
+  /// By this worker.
+  int64_t rows_taken = 0;
   /// Guards the trainer's coming and going against tw_training_cancel.
   std::mutex mutex;
   std::unique_ptr<thalweg::Trainer> trainer;
 };
 
 void tw_training::run(tw_rows& rows) {
-  rows.store->arrange();
-  if (membership) {
-    membership->cancelled = cancelled;
-    group = comm::Group::join(*membership);
+  join();
+  rows.store->arrange(cancelled.get());
+  if (validation != nullptr) validation->arrange(cancelled.get());
+  if (group != nullptr) {
+    group->next_epoch();
     training.scheme.rows = rows.store;
     training.options.scheme = thalweg::sync::make_scheme(training.scheme, group);
   }
@@ -90,6 +105,7 @@ void tw_training::run(tw_rows& rows) {
 }
 
 void tw_training::fit(tw_rows& rows) {
+  rows_taken = rows.store->num_rows();
   {
     const std::lock_guard<std::mutex> lock(mutex);
     trainer = std::make_unique<thalweg::Trainer>(
@@ -99,7 +115,8 @@ void tw_training::fit(tw_rows& rows) {
   }
   const std::string& checkpoints = training.options.checkpoints.directory;
   if (!checkpoints.empty() && thalweg::Trainer::can_resume(checkpoints)) trainer->resume(checkpoints);
-  trainer->fit(*rows.store);
+  trainer->fit(*rows.store, validation.get());
+  validation.reset();
 }
 
 json tw_training::report() const {
@@ -112,8 +129,30 @@ json tw_training::report() const {
           {"tls", membership && membership->tls},
           {"workers", group != nullptr ? group->size() : 1},
           {"rank", group != nullptr ? group->rank() : 0},
-          {"speaks", group == nullptr || group->speaker() == group->rank()}};
+          {"rows", group != nullptr ? training.options.scheme->share().total : rows_taken}};
 }
+
+namespace {
+
+/// As `guarded`, for what may find that another worker does the work, or that there is none left.
+template <typename Body>
+tw_status guarded_at_seat(Body&& body) noexcept {
+  bool superfluous = false;
+  const tw_status status = guarded([&] {
+    try {
+      body();
+    } catch (const comm::SeatTaken&) {
+      superfluous = true;
+      throw;
+    } catch (const comm::JobEnded&) {
+      superfluous = true;
+      throw;
+    }
+  });
+  return superfluous ? TW_SEAT_TAKEN : status;
+}
+
+}  // namespace
 
 tw_status tw_training_create(const tw_training_options* options, tw_training** training) {
   return guarded([&] {
@@ -123,19 +162,55 @@ tw_status tw_training_create(const tw_training_options* options, tw_training** t
   });
 }
 
+tw_status tw_training_join(tw_training* training) {
+  return guarded_at_seat([&] {
+    TW_REQUIRE(training != nullptr, "the training is a null pointer");
+    training->join();
+  });
+}
+
+tw_status tw_training_reading(tw_training* training, int64_t rows) {
+  return guarded([&] {
+    TW_REQUIRE(training != nullptr, "the training is a null pointer");
+    if (training->group != nullptr) training->group->set_status(thalweg::sync::reading_status(rows));
+  });
+}
+
+tw_status tw_training_fail(tw_training* training, const char* why) {
+  return guarded([&] {
+    TW_REQUIRE(training != nullptr && why != nullptr, "the training or the reason is a null pointer");
+    if (training->group != nullptr) training->group->fail(why);
+  });
+}
+
+tw_status tw_training_validate_on(tw_training* training, tw_rows* rows) {
+  return guarded([&] {
+    TW_REQUIRE(training != nullptr && rows != nullptr, "the training or the rows are a null pointer");
+    training->validation = rows->store;
+  });
+}
+
 tw_status tw_training_run(tw_training* training, tw_rows* rows) {
-  bool seat_taken = false;
-  const tw_status status = guarded([&] {
+  return guarded_at_seat([&] {
     TW_REQUIRE(training != nullptr && rows != nullptr, "the training or the rows are a null pointer");
     TW_REQUIRE(training->trainer == nullptr, "this training has been run before");
-    try {
-      training->run(*rows);
-    } catch (const comm::SeatTaken&) {
-      seat_taken = true;
-      throw;
-    }
+    training->run(*rows);
   });
-  return seat_taken ? TW_SEAT_TAKEN : status;
+}
+
+tw_status tw_training_gives(tw_training* training, int32_t* gives) {
+  return guarded([&] {
+    TW_REQUIRE(training != nullptr && gives != nullptr, "the training or the answer is a null pointer");
+    TW_REQUIRE(training->trainer != nullptr, "there is nothing to give before a run");
+    *gives = training->group == nullptr || training->group->hands_over() ? 1 : 0;
+  });
+}
+
+tw_status tw_training_gave(tw_training* training) {
+  return guarded([&] {
+    TW_REQUIRE(training != nullptr, "the training is a null pointer");
+    if (training->group != nullptr) training->group->handed_over();
+  });
 }
 
 void tw_training_cancel(tw_training* training) {
@@ -161,6 +236,10 @@ tw_status tw_training_save(const tw_training* training, const char* path, const 
       } catch (const json::exception& error) {
         thalweg::raise("the metadata are no JSON object of texts: ", error.what());
       }
+    }
+    // Reading leaves out what is random in the preprocessing: a model that was trained with chance predicts without.
+    for (auto& [name, value] : thalweg::data::to_properties(thalweg::data::metadata_from(properties))) {
+      properties[name] = value;
     }
     training->model.save(path, properties);
   });

@@ -5,6 +5,7 @@
 #include "capi/guard.h"
 #include "capi/model_source.h"
 #include "capi/result.h"
+#include "capi/targets_json.h"
 #include "job/memory.h"
 #include "job/training.h"
 #include "thalweg/c_training.h"
@@ -24,15 +25,6 @@ json describe(const std::vector<Value*>& values) {
   return list;
 }
 
-json describe_targets(const Graph& graph, const Loss& loss) {
-  json list = json::array();
-  for (const auto& [type, classes] : accepted_targets(graph, loss)) {
-    json& target = list.emplace_back(json{{"dtype", name_of(type.dtype)}, {"shape", type.shape.dims()}});
-    if (classes) target["classes"] = {{"count", classes->count}, {"ignored", classes->ignored}};
-  }
-  return list;
-}
-
 }  // namespace
 }  // namespace thalweg::capi
 
@@ -42,13 +34,17 @@ tw_status tw_training_model(const char* source, const char* settings, const char
     auto file = thalweg::job::Settings::from_text(settings != nullptr ? settings : "", "settings");
     const auto graph = thalweg::capi::model_from(source, file);
     const thalweg::job::Training training = thalweg::job::read_training(file);
+    const std::string loss = file.text("train.loss", thalweg::kUsualLoss);
     file.finish();
+    thalweg::job::freeze(*graph, training, file);
     const thalweg::job::MemoryEstimate memory = thalweg::job::estimate_memory(*graph, training);
     if (path != nullptr) thalweg::save_graph(*graph, path);
     const nlohmann::json text = {{"inputs", thalweg::capi::describe(graph->inputs())},
                                  {"outputs", thalweg::capi::describe(graph->outputs())},
-                                 {"targets", thalweg::capi::describe_targets(*graph, training.loss)},
+                                 {"loss", loss},
+                                 {"targets", thalweg::capi::to_json(accepted_targets(*graph, training.loss))},
                                  {"batch_size", training.options.batch_size},
+                                 {"patience", training.options.early_stopping.patience},
                                  {"memory", {{"weights", memory.weights}, {"sample", memory.sample}}},
                                  {"bytes", thalweg::job::weight_bytes(*graph)}};
     *result = new tw_result{{}, text.dump()};

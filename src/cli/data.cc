@@ -1,14 +1,14 @@
 // Copyright The Thalweg Authors. SPDX-License-Identifier: Apache-2.0
 #include <cmath>
-#include <filesystem>
 
 #include "base/text.h"
 #include "cli/command.h"
 #include "cli/progress.h"
 #include "cli/sample_images.h"
+#include "cli/source_kind.h"
 #include "cli/text_table.h"
-#include "data/file_bytes.h"
 #include "thalweg/data/describe_table.h"
+#include "thalweg/data/remote_files.h"
 #include "thalweg/npy.h"
 
 namespace thalweg::cli {
@@ -26,6 +26,19 @@ Json json_of(const data::ImageSummary& summary) {
           {"mean_height", summary.mean_height},
           {"mean_width", summary.mean_width},
           {"bad", summary.bad}};
+}
+
+Json json_of(const data::TextSummary& summary) {
+  return {{"kind", "text"},
+          {"lines", summary.lines},
+          {"tokens", summary.tokens},
+          {"classes", summary.classes},
+          {"shortest", summary.shortest},
+          {"longest", summary.longest},
+          {"mean_length", summary.mean_length},
+          {"length_50", summary.half},
+          {"length_90", summary.most},
+          {"length_99", summary.nearly_all}};
 }
 
 Json json_of(const data::TableStatistics& table) {
@@ -103,14 +116,16 @@ class Data : public Command {
  public:
   CommandDescription describe() const override {
     return {"data", "What data hold: classes, sizes, bad files, columns, statistics",
-            "thalweg data photos/\n  thalweg data table.parquet --json"};
+            "thalweg data photos/\n  thalweg data table.parquet --json\n  thalweg data reviews.tsv --text"};
   }
 
   void add_options(CLI::App& options) override {
     options
         .add_option("DATA", path_,
-                    "Folder of images, image, table (.csv, .parquet, .arrow, or a folder or URI of such), .npy or .npz")
+                    "Folder of images, image, table (.csv, .parquet, .arrow) or a folder of such, text (.txt), .npy or "
+                    ".npz; all but the last two also at a URI")
         ->required();
+    options.add_flag("--text", is_text_, "Describe lines of text, whatever the ending of the file is");
     options.add_option("--bad", most_bad_, "Show so many bad files")
         ->check(CLI::NonNegativeNumber)
         ->capture_default_str();
@@ -120,18 +135,13 @@ class Data : public Command {
   }
 
   int run() override {
-    const std::string ending = std::filesystem::path(path_).extension().string();
-    if (ending == ".npy" || ending == ".npz") {
-      describe_arrays(ending == ".npz");
-    } else if (std::filesystem::is_directory(path_) && is_image_source(path_)) {
-      describe_folder();
-    } else if (is_image_source(path_)) {
-      describe_image();
-    } else {
-      Progress progress(shows_progress(), "rows");
-      const data::TableStatistics table = data::describe_table(
-          path_, data::TableFormat::kAuto, [&](int64_t done, int64_t all) { update(progress, done, all); });
-      print(json_of(table), table_text);
+    switch (is_text_ ? SourceKind::kText : kind_of_source(path_)) {
+      case SourceKind::kArray: describe_arrays(false); break;
+      case SourceKind::kArchive: describe_arrays(true); break;
+      case SourceKind::kImage: describe_image(); break;
+      case SourceKind::kImageFolder: describe_folder(); break;
+      case SourceKind::kText: describe_text(); break;
+      case SourceKind::kTable: describe_table(); break;
     }
     return kDone;
   }
@@ -153,14 +163,41 @@ class Data : public Command {
     data::ImageSummary summary;
     {
       Progress progress(shows_progress(), "images");
-      summary = data::describe_images(path_, decode_, [&](int64_t done, int64_t all) { update(progress, done, all); });
+      const auto tell = [&](int64_t done, int64_t all) { update(progress, done, all); };
+      summary = data::is_uri(path_) ? data::describe_images(*data::remote_files(path_), decode_, tell)
+                                    : data::describe_images(path_, decode_, tell);
     }
     print(json_of(summary), [&](const Json& /*report*/) { return to_string(summary, static_cast<size_t>(most_bad_)); });
   }
 
+  void describe_table() {
+    data::TableStatistics table;
+    {
+      Progress progress(shows_progress(), "rows");
+      table = data::describe_table(path_, data::TableFormat::kAuto,
+                                   [&](int64_t done, int64_t all) { update(progress, done, all); });
+    }
+    print(json_of(table), table_text);
+  }
+
+  void describe_text() {
+    data::TextSummary summary;
+    {
+      Progress progress(shows_progress(), "bytes");
+      const auto tell = [&](int64_t done, int64_t all) { update(progress, done, all); };
+      if (data::is_uri(path_)) {
+        const data::RemoteFile file = data::remote_file(path_);
+        summary = data::describe_text(*file.files, file.path, {}, tell);
+      } else {
+        summary = data::describe_text(path_, {}, tell);
+      }
+    }
+    print(json_of(summary), [&](const Json& /*report*/) { return to_string(summary); });
+  }
+
   void describe_image() {
     std::vector<uint8_t> bytes;
-    data::read_file(path_, bytes);
+    read_bytes(path_, bytes);
     const data::ImageInfo info = data::inspect_image(bytes, path_, decode_);
     data::decode_image(bytes, path_, decode_);  // fails if the rest of the file is bad
     Json report = {{"kind", "image"}, {"format", data::name_of(info.format)}};
@@ -172,6 +209,7 @@ class Data : public Command {
   }
 
   std::string path_;
+  bool is_text_ = false;
   int64_t most_bad_ = 20;
   data::DecodeOptions decode_;
 };

@@ -7,7 +7,8 @@
 #include "cli/model_options.h"
 #include "cli/prediction_writer.h"
 #include "cli/progress.h"
-#include "cli/sample_images.h"
+#include "cli/samples.h"
+#include "cli/source_kind.h"
 
 namespace thalweg::cli {
 namespace {
@@ -32,7 +33,7 @@ std::vector<std::string> read_lines(const std::string& path) {
 class Predict : public Command {
  public:
   CommandDescription describe() const override {
-    return {"predict", "Runs a model on data: arrays, images or tables",
+    return {"predict", "Runs a model on data: arrays, images, texts or tables",
             "thalweg predict resnet50.onnx photos/ --resize 256 --crop 224 --top 5\n"
             "  thalweg predict model.onnx inputs.npz -o outputs.npz"};
   }
@@ -57,7 +58,7 @@ class Predict : public Command {
   int run() override {
     choose_kind();
     // For one picture, to measure kernels first would take longer than the slower of them.
-    const bool is_one = std::filesystem::is_regular_file(samples_.path) && is_image_source(samples_.path);
+    const bool is_one = is_image_file(samples_.path);
     const InferenceModel model = model_.load(0, is_one ? Tuning::kFixed : Tuning::kMeasured);
     choose_outputs(model);
     const Samples samples = open_samples(samples_, model);

@@ -2,12 +2,12 @@
 #include "cli/sample_images.h"
 
 #include <charconv>
-#include <filesystem>
 
 #include "base/text.h"
 #include "base/warning.h"
+#include "cli/source_kind.h"
 #include "data/file_bytes.h"
-#include "data/file_list.h"
+#include "thalweg/data/remote_files.h"
 
 namespace thalweg::cli {
 namespace {
@@ -91,12 +91,11 @@ std::vector<data::Transform> transforms_of(const SampleOptions& options, const I
   return transforms;
 }
 
-/// One picture as a dataset.
-Tensor read_one(const std::string& path, const data::Pipeline& pipeline, int64_t channels) {
+/// One picture as a batch.
+Tensor read_one(const std::string& path, const data::Pipeline& pipeline, int64_t channels,
+                const data::DecodeOptions& decode) {
   std::vector<uint8_t> bytes;
-  data::read_file(path, bytes);
-  data::DecodeOptions decode;
-  decode.color = channels == 1 ? data::ColorMode::kGray : data::ColorMode::kRgb;
+  read_bytes(path, bytes);
   data::ImageSample sample(bytes, path, decode);
   const TensorType type = pipeline.output_type(channels);
   std::vector<int64_t> dims = type.shape.dims();
@@ -129,29 +128,30 @@ data::Pipeline image_pipeline(const SampleOptions& options, const InferenceModel
   return pipeline;
 }
 
-bool is_image_source(const std::string& path) {
-  std::error_code ignored;
-  if (!std::filesystem::is_directory(path, ignored)) return data::has_image_extension(path);
-  const data::Listing listing = data::list_directory(path);
-  if (!listing.folders.empty()) return true;
-  return std::any_of(listing.files.begin(), listing.files.end(),
-                     [](const std::string& name) { return data::has_image_extension(name); });
+void read_bytes(const std::string& path, std::vector<uint8_t>& bytes) {
+  if (!data::is_uri(path)) return data::read_file(path, bytes);
+  const data::RemoteFile file = data::remote_file(path);
+  file.files->read(file.path, bytes, data::kMostFileBytes);
 }
 
 Samples open_images(const SampleOptions& options, const InferenceModel& model) {
   const data::Pipeline pipeline = image_pipeline(options, model);
   const int64_t channels = image_input(options, model).channels;
-  std::error_code ignored;
-  if (!std::filesystem::is_directory(options.path, ignored)) {
-    std::vector<Tensor> inputs = {read_one(options.path, pipeline, channels)};
+  data::DecodeOptions decode;
+  decode.color = channels == 1 ? data::ColorMode::kGray : data::ColorMode::kRgb;
+  decode.max_pixels = options.max_pixels;
+  if (is_image_file(options.path)) {
+    std::vector<Tensor> inputs = {read_one(options.path, pipeline, channels, decode)};
     return {std::make_unique<data::TensorDataset>(std::move(inputs)),
             [path = options.path](int64_t /*index*/) { return path; }};
   }
   data::ImageFolderOptions folder;
   folder.pipeline = pipeline;
-  folder.decode.color = channels == 1 ? data::ColorMode::kGray : data::ColorMode::kRgb;
+  folder.decode = decode;
   folder.labels = data::ImageLabels::kNone;
-  auto images = std::make_unique<data::ImageFolder>(options.path, folder);
+  auto images = data::is_uri(options.path)
+                    ? std::make_unique<data::ImageFolder>(data::remote_files(options.path), folder)
+                    : std::make_unique<data::ImageFolder>(options.path, folder);
   const data::ImageFolder* names = images.get();
   return {std::move(images), [names](int64_t index) { return names->path(index); }};
 }

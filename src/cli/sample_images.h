@@ -5,9 +5,10 @@
 
 namespace thalweg::cli {
 
-/// True for a file with an image's ending, and for a local folder that holds anything else than tables.
-bool is_image_source(const std::string& path);
-
+/// Of an image, or of a folder of images, at a path or an address.
 Samples open_images(const SampleOptions& options, const InferenceModel& model);
+
+/// Replaces `bytes` by the whole of an image's file, at a path or an address.
+void read_bytes(const std::string& path, std::vector<uint8_t>& bytes);
 
 }  // namespace thalweg::cli

@@ -2,21 +2,18 @@
 #include "cli/samples.h"
 
 #include <algorithm>
-#include <filesystem>
 
 #include "base/text.h"
 #include "cli/sample_images.h"
+#include "cli/source_kind.h"
+#include "thalweg/data/remote_files.h"
 #include "thalweg/data/table.h"
+#include "thalweg/data/table_columns.h"
+#include "thalweg/input_error.h"
 #include "thalweg/npy.h"
 
 namespace thalweg::cli {
 namespace {
-
-std::string ending_of(const std::string& path) {
-  std::string ending = std::filesystem::path(path).extension().string();
-  std::transform(ending.begin(), ending.end(), ending.begin(), [](unsigned char c) { return std::tolower(c); });
-  return ending;
-}
 
 std::vector<std::string> input_names(const InferenceModel& model) {
   std::vector<std::string> names;
@@ -84,11 +81,10 @@ std::vector<std::string> split(const std::string& text) {
   return parts;
 }
 
-/// The columns of each input, by --columns or, without it, all columns of numbers for a single input and those of the
-/// same names for several.
-std::vector<std::vector<std::string>> table_columns(const SampleOptions& options, const InferenceModel& model) {
+/// The columns of each input by --columns; empty without it.
+std::vector<std::vector<std::string>> chosen_columns(const SampleOptions& options, const InferenceModel& model) {
   const std::vector<std::string> names = input_names(model);
-  std::vector<std::vector<std::string>> columns(names.size());
+  std::vector<std::vector<std::string>> columns(options.columns.empty() ? 0 : names.size());
   for (const std::string& text : options.columns) {
     const size_t equals = text.find('=');
     const std::string name = equals == std::string::npos && names.size() == 1 ? names[0] : text.substr(0, equals);
@@ -99,40 +95,81 @@ std::vector<std::vector<std::string>> table_columns(const SampleOptions& options
     columns[static_cast<size_t>(input - names.begin())] =
         split(equals == std::string::npos ? text : text.substr(equals + 1));
   }
-  if (!options.columns.empty()) return columns;
-  if (names.size() > 1) {
-    for (size_t i = 0; i < names.size(); ++i) columns[i] = {names[i]};
-    return columns;
-  }
-  for (const data::TableColumn& column : data::inspect_table(options.path).columns) {
-    if (is_number(column.type)) columns[0].push_back(column.name);
-  }
   return columns;
 }
 
-Samples open_table(const SampleOptions& options, const InferenceModel& model) {
-  const std::vector<std::vector<std::string>> columns = table_columns(options, model);
-  data::TableOptions table;
-  for (size_t i = 0; i < columns.size(); ++i) {
-    const ValueDescription& input = model.inputs()[i];
-    const bool flat = input.shape.has_value() && input.shape->rank() == 1;
-    const int64_t width = input.shape.has_value() && input.shape->rank() == 2 ? (*input.shape)[1] : kFree;
-    const auto count = static_cast<int64_t>(columns[i].size());
-    if (count == 0 || (flat && count != 1) || (width != kFree && count != width)) {
-      wrong_usage("input ", printable(input.name), " takes ", flat ? 1 : width, " columns, ", options.path, " has ",
-                  count, " of numbers; choose with --columns");
-    }
-    table.inputs.push_back({columns[i], input.dtype.value_or(DType::kF32), flat});
+std::vector<data::TableInput> table_inputs(const InferenceModel& model) {
+  std::vector<data::TableInput> inputs;
+  for (const ValueDescription& input : model.inputs()) {
+    inputs.push_back({input.name, {input.dtype.value_or(DType::kF32), input.shape.value_or(Shape{kFree, kFree})}});
   }
-  return numbered(std::make_unique<data::Table>(options.path, table));
+  return inputs;
+}
+
+struct ColumnNames {
+  std::vector<std::string> all, numbers;
+};
+
+ColumnNames columns_in(const std::string& path) {
+  ColumnNames names;
+  for (const data::TableColumn& column : data::inspect_table(path).columns) {
+    names.all.push_back(column.name);
+    if (is_number(column.type)) names.numbers.push_back(column.name);
+  }
+  return names;
+}
+
+Samples open_table(const SampleOptions& options, const InferenceModel& model) {
+  const data::ModelMetadata metadata = data::metadata_from(model.metadata());
+  try {
+    const data::TableInputs inputs(metadata, table_inputs(model), chosen_columns(options, model));
+    const bool has_features = metadata.features.has_value();
+    const ColumnNames names = has_features || inputs.takes_all_numbers() ? columns_in(options.path) : ColumnNames();
+    if (has_features) {
+      std::vector<data::Column> columns = data::read_columns(options.path, inputs.sources(names.all, names.numbers));
+      return numbered(std::make_unique<data::TensorDataset>(inputs.make(std::move(columns))));
+    }
+    data::TableOptions table;
+    const std::vector<std::vector<std::string>> columns = inputs.columns(names.numbers);
+    for (size_t i = 0; i < columns.size(); ++i) {
+      const ValueDescription& input = model.inputs()[i];
+      const bool flat = input.shape.has_value() && input.shape->rank() == 1;
+      table.inputs.push_back({columns[i], input.dtype.value_or(DType::kF32), flat});
+    }
+    return numbered(std::make_unique<data::Table>(options.path, table));
+  } catch (const InputError& error) {
+    wrong_usage(options.path, ": ", error.what(), "; choose with --columns");
+  }
+}
+
+/// Lines of a text file, by the vocabulary in the model's metadata.
+Samples open_text(const SampleOptions& options, const InferenceModel& model) {
+  const std::optional<data::TextPreprocessing> text = data::metadata_from(model.metadata()).text;
+  if (!text.has_value()) {
+    wrong_usage(options.path, ": the model's metadata do not say how text becomes its input (thalweg.text)");
+  }
+  if (model.inputs().size() != 1) {
+    wrong_usage("text is data for a model with one input, this one takes ", join(input_names(model), ", "));
+  }
+  const DType dtype = model.inputs()[0].dtype.value_or(DType::kI64);
+  if (dtype != DType::kI64) {
+    wrong_usage("text becomes i64; input ", printable(model.inputs()[0].name), " takes ", name_of(dtype));
+  }
+  const data::TextLinesOptions lines{text->tokenize, text->shape, options.labelled};
+  if (!data::is_uri(options.path)) {
+    return numbered(std::make_unique<data::TextLines>(options.path, text->vocabulary, lines));
+  }
+  const data::RemoteFile file = data::remote_file(options.path);
+  return numbered(std::make_unique<data::TextLines>(*file.files, file.path, text->vocabulary, lines));
 }
 
 }  // namespace
 
 void SampleOptions::add_to(CLI::App& options) {
   options
-      .add_option("DATA", path,
-                  "Array (.npy), arrays (.npz), image, folder of images, or table (.csv, .parquet, .arrow)")
+      .add_option(
+          "DATA", path,
+          "Array (.npy), arrays (.npz), image, folder of images, text (.txt), or table (.csv, .parquet, .arrow)")
       ->required();
   add_reading_to(options);
 }
@@ -154,6 +191,12 @@ void SampleOptions::add_reading_to(CLI::App& options) {
   options.add_option("--layout", layout, "nchw or nhwc (default: by the model's input)")
       ->check(CLI::IsMember({"nchw", "nhwc"}))
       ->group("Images");
+  options.add_option("--max-pixels", max_pixels, "Images of more are refused: a small file can claim gigabytes")
+      ->check(CLI::PositiveNumber)
+      ->capture_default_str()
+      ->group("Images");
+  options.add_flag("--labelled", labelled, "Each line begins with its class and a tab, which are left out")
+      ->group("Texts");
   options.add_option("--columns", columns, "a,b,c: the columns of the input; INPUT=a,b,c again for each of several")
       ->allow_extra_args(false)
       ->group("Tables");
@@ -165,11 +208,17 @@ bool SampleOptions::describe_images() const {
 
 Samples open_samples(const SampleOptions& options, const InferenceModel& model) {
   TW_REQUIRE(!model.inputs().empty(), "the model takes no inputs");
+  const bool takes_text = data::metadata_from(model.metadata()).text.has_value();
   const std::string ending = ending_of(options.path);
   if (ending == ".npy") return open_array(options.path, model);
   if (ending == ".npz") return open_archive(options.path, model);
-  if (is_image_source(options.path)) return open_images(options, model);
-  return open_table(options, model);
+  if (takes_text) return open_text(options, model);
+  switch (kind_of_source(options.path)) {
+    case SourceKind::kImage:
+    case SourceKind::kImageFolder: return open_images(options, model);
+    case SourceKind::kText: return open_text(options, model);
+    default: return open_table(options, model);
+  }
 }
 
 }  // namespace thalweg::cli

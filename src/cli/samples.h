@@ -19,8 +19,11 @@ struct SampleOptions {
   // Of images, where the model's metadata does not say it, or says it wrongly.
   std::string resize, crop, interpolation = "bilinear", layout;
   std::vector<double> mean, deviation;
+  int64_t max_pixels = data::DecodeOptions().max_pixels;
   // Of tables: "a,b,c", or "input=a,b,c" for each input.
   std::vector<std::string> columns;
+  /// Of texts: whether each line begins with a class.
+  bool labelled = false;
 
   void add_to(CLI::App& options);
   /// The same without the path.
@@ -36,8 +39,9 @@ struct Samples {
   std::function<std::string(int64_t index)> name;
 };
 
-/// Opens arrays (.npy, .npz), an image, a folder of images, or a table, as the path's ending says. Throws UsageError if
-/// the options or the data do not fit the model.
+/// Opens arrays (.npy, .npz), an image, a folder of images, lines of text, or a table, as the path's ending says
+/// (source_kind.h); whatever is no array is text to a model whose metadata say how text becomes its input. Throws
+/// UsageError if the options or the data do not fit the model.
 Samples open_samples(const SampleOptions& options, const InferenceModel& model);
 
 /// The pipeline that the options, the metadata or, failing these, the shape of the model's input ask for. Warns in the

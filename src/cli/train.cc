@@ -49,8 +49,21 @@ class Train : public Command {
   }
 
   int run() override {
+    try {
+      return train();
+    } catch (const comm::JobEnded&) {
+      // As for a worker that was started again when the others were nearly done: there is nothing to complain of.
+      std::fprintf(stderr, "thalweg: train: the job has ended without this worker\n");
+      return kDone;
+    }
+  }
+
+ private:
+  int train() const {
     job::Settings file = job::Settings::from_file(path_, overrides_);
     TrainJob job = read_job(file);
+    // Before the training, for a class name or token that the file cannot hold is an error.
+    const std::map<std::string, std::string> properties = data::to_properties(job.metadata);
     TrainOptions& options = job.training.options;
     if (json() && !shows_progress()) options.progress = ShowProgress::kNone;
     const std::shared_ptr<comm::Group> group = comm::join_launched(job.group);
@@ -65,12 +78,11 @@ class Train : public Command {
       trainer.fit(*job.train, job.validation.get());
     }
     const bool leads = group == nullptr || group->rank() == 0;
-    if (leads && !job.model_path.empty()) model.save(job.model_path, data::to_properties(job.metadata));
+    if (leads && !job.model_path.empty()) model.save(job.model_path, properties);
     if (leads) report(trainer, job.model_path);
     return kDone;
   }
 
- private:
   void report(const Trainer& trainer, const std::string& model_path) const {
     Json epochs = Json::array();
     for (const EpochRecord& record : trainer.history()) epochs.push_back(job::to_json(record));

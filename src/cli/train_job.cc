@@ -3,6 +3,7 @@
 
 #include <limits>
 
+#include "base/text.h"
 #include "thalweg/data/remote_files.h"
 #include "thalweg/zoo.h"
 
@@ -10,6 +11,8 @@ namespace thalweg::cli {
 namespace {
 
 constexpr int64_t kEverything = std::numeric_limits<int64_t>::max();
+/// As comm::Group takes them.
+constexpr int64_t kMostStreams = 64;
 
 void read_mnist(job::Settings& file, TrainJob& job) {
   const std::string path = job::expand_home(file.text("data.path"));
@@ -27,6 +30,20 @@ std::shared_ptr<data::ImageFolder> open_folder(job::Settings& file, const std::s
   });
 }
 
+/// Each set of samples numbers its classes by itself: with other classes, a number would mean something else.
+void require_same_classes(const job::Settings& file, const std::vector<std::string>& train,
+                          const std::vector<std::string>& validation) {
+  if (train == validation) return;
+  const auto shown = [](const std::vector<std::string>& names) {
+    constexpr size_t kShown = 10;
+    const std::vector<std::string> first(names.begin(),
+                                         names.begin() + static_cast<ptrdiff_t>(std::min(kShown, names.size())));
+    return join(first, ", ") + (names.size() > kShown ? ", ..." : "");
+  };
+  file.reject("data.validation",
+              ": its classes (" + shown(validation) + ") are not those of data.path (" + shown(train) + ")");
+}
+
 void read_images(job::Settings& file, TrainJob& job) {
   const int64_t size = file.whole("data.image_size", 224, 1);
   data::ImageFolderOptions train;
@@ -40,15 +57,73 @@ void read_images(job::Settings& file, TrainJob& job) {
   job.train = folder;
   job.metadata = {.preprocessing = validation.pipeline, .class_names = folder->classes()};
   if (!file.has("data.validation")) return;
-  job.validation = open_folder(file, "data.validation", validation);
+  const auto checked = open_folder(file, "data.validation", validation);
+  require_same_classes(file, folder->classes(), checked->classes());
+  job.validation = checked;
+}
+
+/// A file of this machine or at an address, as those who read text take it.
+template <typename Read>
+auto with_text_file(job::Settings& file, const std::string& key, const Read& read) {
+  const std::string path = job::expand_home(file.text(key));
+  return job::about(file, key, [&] {
+    if (!data::is_uri(path)) return read(path);
+    const data::RemoteFile remote = data::remote_file(path);
+    return read(*remote.files, remote.path);
+  });
+}
+
+data::Vocabulary read_vocabulary(job::Settings& file, const data::TextLinesOptions& lines) {
+  if (file.has("data.vocabulary")) {
+    const std::string path = job::expand_home(file.text("data.vocabulary"));
+    return job::about(file, "data.vocabulary", [&] { return data::Vocabulary::load(path); });
+  }
+  data::VocabularyOptions options;
+  options.max_tokens = file.whole("data.max_tokens", options.max_tokens, 0);
+  options.min_count = file.whole("data.min_count", options.min_count, 1);
+  return with_text_file(file, "data.path", [&](const auto&... where) {
+    return data::Vocabulary::from_counts(data::count_tokens(where..., lines), options);
+  });
+}
+
+data::TextLinesOptions read_line_options(job::Settings& file) {
+  const std::vector<std::string> sides = {"front", "back"};
+  data::TextLinesOptions lines;
+  lines.tokenize.lower_case = file.flag("data.lower_case", lines.tokenize.lower_case);
+  lines.tokenize.split_punctuation = file.flag("data.split_punctuation", lines.tokenize.split_punctuation);
+  lines.shape.length = file.whole("data.length", lines.shape.length, 1);
+  lines.shape.pad = static_cast<data::Side>(file.choice("data.pad", sides, static_cast<size_t>(lines.shape.pad)));
+  lines.shape.truncate =
+      static_cast<data::Side>(file.choice("data.truncate", sides, static_cast<size_t>(lines.shape.truncate)));
+  return lines;
+}
+
+void read_texts(job::Settings& file, TrainJob& job) {
+  const data::TextLinesOptions options = read_line_options(file);
+  const data::Vocabulary vocabulary = read_vocabulary(file, options);
+  const auto open = [&](const std::string& key) {
+    return with_text_file(file, key, [&](const auto&... where) {
+      return std::make_shared<data::TextLines>(where..., vocabulary, options);
+    });
+  };
+  const auto lines = open("data.path");
+  job.train = lines;
+  job.metadata = data::metadata_of(*lines);
+  job.model_defaults.set("vocab", vocabulary.size());
+  job.model_defaults.set("classes", static_cast<int64_t>(lines->classes().size()));
+  if (!file.has("data.validation")) return;
+  const auto checked = open("data.validation");
+  require_same_classes(file, lines->classes(), checked->classes());
+  job.validation = checked;
 }
 
 void read_data(job::Settings& file, TrainJob& job) {
-  const std::vector<std::string> kinds = {"mnist", "images"};
+  const std::vector<std::string> kinds = {"mnist", "images", "texts"};
   file.text("data.kind");
   switch (file.choice("data.kind", kinds, 0)) {
     case 0: read_mnist(file, job); break;
-    default: read_images(file, job); break;
+    case 1: read_images(file, job); break;
+    default: read_texts(file, job); break;
   }
   const int64_t limit = file.whole("data.limit", kEverything, 1);
   if (limit < job.train->size()) {
@@ -56,16 +131,36 @@ void read_data(job::Settings& file, TrainJob& job) {
   }
 }
 
+void read_group(job::Settings& file, comm::LaunchedOptions& group) {
+  group.path = static_cast<comm::Path>(file.choice("group.transport", {"auto", "tcp", "mpi"}, 0));
+  const int64_t streams = file.whole("group.streams", group.streams, 1);
+  if (streams > kMostStreams) file.reject("group.streams", " must be at most " + std::to_string(kMostStreams));
+  group.streams = static_cast<int>(streams);
+  group.timeout = file.seconds("group.timeout", group.timeout);
+  const auto form_timeout = file.seconds("group.form_timeout", comm::GroupOptions().form_timeout);
+  if (file.has("group.form_timeout")) group.form_timeout = form_timeout;
+}
+
 }  // namespace
 
 TrainJob read_job(job::Settings& file) {
   TrainJob job{nullptr, nullptr, nullptr, job::read_training(file), {}, true, ""};
   job.group.tls = job.training.tls;
-  job.group.path = static_cast<comm::Path>(file.choice("group.transport", {"auto", "tcp", "mpi"}, 0));
+  read_group(file, job.group);
   read_data(file, job);
   const std::string model = file.text("model.name");
-  const Attributes model_options = file.other_attributes("model");
+  Attributes model_options = file.other_attributes("model");
+  for (const auto& [name, value] : job.model_defaults.items()) {
+    if (!model_options.has(name)) model_options.set(name, value);
+  }
+  // A number past the end of the embedding would end the training at the batch that holds it.
+  const int64_t tokens = job.model_defaults.integer("vocab");
+  if (model_options.integer("vocab") < tokens) {
+    file.reject("model.vocab", " is " + std::to_string(model_options.integer("vocab")) + ", the vocabulary has " +
+                                   std::to_string(tokens) + " numbers with padding and unknown");
+  }
   job.graph = job::about(file, "model.name", [&] { return zoo::build(model, model_options); });
+  job::freeze(*job.graph, job.training, file);
   job.resume = file.flag("output.resume", true);
   job.model_path = job::expand_home(file.text("output.model", ""));
   file.finish();

@@ -21,6 +21,8 @@ struct TrainJob {
   std::string model_path;
   /// What its file says of the data.
   data::ModelMetadata metadata = {};
+  /// Options of the model that follow from the data, unless the file gives them.
+  Attributes model_defaults = {};
 };
 
 /// Throws job::SettingsError naming the key that is wrong, also if the file has keys that mean nothing.

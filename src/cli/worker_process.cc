@@ -18,6 +18,9 @@ namespace {
 
 /// A line longer than this is handed on in pieces.
 constexpr size_t kLongestLine = size_t{64} << 10U;
+/// Taken at once, so that a worker that prints without pause keeps nobody from the others. It is what a pipe holds:
+/// after a worker has ended, nothing of what it printed is left behind.
+constexpr size_t kMostAtOnce = size_t{64} << 10U;
 
 std::vector<char*> pointers_to(std::vector<std::string>& texts) {
   std::vector<char*> result;
@@ -40,7 +43,11 @@ std::vector<std::string> environment_with(const std::map<std::string, std::strin
 [[noreturn]] void become(char* const* arguments, char* const* environment, const cpu_set_t* processors, int output,
                          int failure, pid_t parent) {
   ::prctl(PR_SET_PDEATHSIG, SIGKILL);
+  // A group of its own, so that signals reach what the program itself starts as well.
+  ::setpgid(0, 0);
   if (::getppid() == parent) {
+    // Who reads from a terminal without being in its foreground would be stopped.
+    if (::isatty(STDIN_FILENO) == 1) ::dup2(::open("/dev/null", O_RDONLY | O_CLOEXEC), STDIN_FILENO);
     if (processors != nullptr) ::sched_setaffinity(0, sizeof *processors, processors);
     ::dup2(output, STDOUT_FILENO);
     ::dup2(output, STDERR_FILENO);
@@ -93,10 +100,11 @@ WorkerProcess::~WorkerProcess() {
 
 std::vector<std::string> WorkerProcess::lines(bool rest) {
   char piece[4096];
-  while (output_ >= 0) {
+  for (size_t taken = 0; output_ >= 0 && taken < kMostAtOnce;) {
     const ssize_t count = ::read(output_, piece, sizeof piece);
     if (count > 0) {
       buffer_.append(piece, static_cast<size_t>(count));
+      taken += static_cast<size_t>(count);
       continue;
     }
     if (count == 0) {
@@ -106,10 +114,12 @@ std::vector<std::string> WorkerProcess::lines(bool rest) {
     break;
   }
   std::vector<std::string> result;
-  for (size_t end = buffer_.find('\n'); end != std::string::npos; end = buffer_.find('\n')) {
-    result.push_back(buffer_.substr(0, end));
-    buffer_.erase(0, end + 1);
+  size_t begin = 0;
+  for (size_t end = buffer_.find('\n'); end != std::string::npos; end = buffer_.find('\n', begin)) {
+    result.push_back(buffer_.substr(begin, end - begin));
+    begin = end + 1;
   }
+  buffer_.erase(0, begin);
   if (!buffer_.empty() && (rest || output_ < 0 || buffer_.size() > kLongestLine)) {
     result.push_back(std::move(buffer_));
     buffer_.clear();
@@ -118,13 +128,18 @@ std::vector<std::string> WorkerProcess::lines(bool rest) {
 }
 
 bool WorkerProcess::ended(int& status) {
-  if (pid_ <= 0 || ::waitpid(pid_, &status, WNOHANG) != pid_) return false;
+  siginfo_t ending{};
+  // Not reaped at once: until then the number of its group belongs to nobody else.
+  if (pid_ <= 0 || ::waitid(P_PID, static_cast<id_t>(pid_), &ending, WEXITED | WNOHANG | WNOWAIT) != 0) return false;
+  if (ending.si_pid != pid_) return false;
+  signal(SIGKILL);
+  ::waitpid(pid_, &status, 0);
   pid_ = -1;
   return true;
 }
 
 void WorkerProcess::signal(int number) const {
-  if (pid_ > 0) ::kill(pid_, number);
+  if (pid_ > 0) ::kill(-pid_, number);
 }
 
 std::string describe_status(int status) {

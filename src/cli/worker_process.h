@@ -18,8 +18,9 @@ struct WorkerCommand {
   std::vector<int> processors;
 };
 
-/// A program that runs as a child. What it prints, on both streams, comes out of one pipe, line by line. It ends with
-/// this object, and with this program however that ends.
+/// A program that runs as a child, in a process group of its own. What it prints, on both streams, comes out of one
+/// pipe, line by line. It ends with this object, and with this program however that ends; so does, but for the latter
+/// (ProcessKeeper), whatever it has started and left in its group.
 class WorkerProcess {
  public:
   /// Throws Error naming the program if it cannot be started.
@@ -30,11 +31,13 @@ class WorkerProcess {
 
   /// To poll for output; -1 once the program has closed it.
   int output() const { return output_; }
-  /// Whole lines that have come; with `rest` also one without its end.
+  /// Whole lines that have come, of some 64 KiB at most; with `rest` also one without its end.
   std::vector<std::string> lines(bool rest = false);
-  /// True if it has ended; `status` is then what waitpid says.
+  /// True if it has ended; `status` is then what waitpid says, and what it left in its group is killed.
   bool ended(int& status);
+  /// To its whole group.
   void signal(int number) const;
+  /// Also the number of its group; -1 after it has ended.
   pid_t pid() const { return pid_; }
 
  private:

@@ -21,8 +21,13 @@ constexpr const char* kToldToLeave = "this member was told to leave the group";
 
 }  // namespace
 
-ControlChannel::ControlChannel(const GroupOptions& options, MemberInfo info, int port, const Deadline& deadline)
-    : options_(options), info_(std::move(info)), port_(port), wake_(::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)) {
+ControlChannel::ControlChannel(const GroupOptions& options, MemberInfo info, int port, const Deadline& deadline,
+                               bool preparing)
+    : options_(options),
+      info_(std::move(info)),
+      port_(port),
+      preparing_(preparing),
+      wake_(::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)) {
   std::string error;
   std::optional<Connection> connection = connect(deadline, error);
   TW_REQUIRE(connection, "cannot join the group at ", options_.rendezvous, ": ", error, ", after ", deadline.elapsed(),
@@ -41,16 +46,24 @@ ControlChannel::~ControlChannel() {
 }
 
 std::optional<Connection> ControlChannel::connect(const Deadline& deadline, std::string& error) {
-  FileDescriptor socket = connect_tcp(Address::parse(options_.rendezvous), deadline, error);
-  if (!socket.valid()) return std::nullopt;
-  info_.address = Address{own_address(socket), port_}.text();
-  std::unique_ptr<Link> link = open_link(std::move(socket), {options_.secret, options_.tls}, deadline, error);
+  const auto connect_once = [&](std::string& why) {
+    return connect_tcp(Address::parse(options_.rendezvous), deadline, why);
+  };
+  std::unique_ptr<Link> link = connect_link(connect_once, {options_.secret, options_.tls}, deadline, error);
   if (link == nullptr) return std::nullopt;
+  say_where(own_address(link->descriptor()));
   return Connection(std::move(link));
+}
+
+void ControlChannel::say_where(const std::string& seen) {
+  const auto with_port = [&](const std::string& host) { return host.empty() ? "" : Address{host, port_}.text(); };
+  info_.address = with_port(options_.address.empty() ? seen : options_.address);
+  info_.outside = with_port(options_.address.empty() && is_loopback(seen) ? outside_address() : "");
 }
 
 void ControlChannel::introduce(Connection& connection) {
   json message = {{"type", "join"}, {"member", info_.to_json()}};
+  if (preparing_) message["preparing"] = true;
   json ready;
   {
     const std::lock_guard<std::mutex> lock(mutex_);
@@ -119,6 +132,10 @@ void ControlChannel::set_status(const std::string& status) {
 }
 
 void ControlChannel::handle(const json& message) {
+  {
+    const std::lock_guard<std::mutex> lock(mutex_);
+    heard_ = std::chrono::steady_clock::now();
+  }
   try {
     obey(RendezvousMessage::from_json(message));
   } catch (const Error& error) {
@@ -128,6 +145,10 @@ void ControlChannel::handle(const json& message) {
 }
 
 void ControlChannel::obey(RendezvousMessage message) {
+  const auto set = [&](bool& flag) {
+    const std::lock_guard<std::mutex> lock(mutex_);
+    flag = true;
+  };
   switch (message.kind) {
     case RendezvousMessage::Kind::kView: {
       auto next = std::make_shared<Epoch>();
@@ -149,7 +170,18 @@ void ControlChannel::obey(RendezvousMessage message) {
       give_up(message.why);
       break;
     }
-    case RendezvousMessage::Kind::kFinished: give_up("the job has ended"); break;
+    case RendezvousMessage::Kind::kFinished: {
+      {
+        const std::lock_guard<std::mutex> lock(mutex_);
+        job_ended_ = true;
+      }
+      give_up("the job has ended");
+      break;
+    }
+    case RendezvousMessage::Kind::kAlive: break;
+    case RendezvousMessage::Kind::kSeated: set(seated_); break;
+    case RendezvousMessage::Kind::kHandOver: set(asked_for_result_); break;
+    case RendezvousMessage::Kind::kAccepted: set(result_accepted_); break;
   }
 }
 
@@ -186,24 +218,51 @@ void ControlChannel::give_up(const std::string& why) {
   end_epoch(number, why);
 }
 
-std::shared_ptr<ControlChannel::Epoch> ControlChannel::next(uint64_t epoch, const std::string& failure,
-                                                            const Deadline& deadline) {
+template <typename Condition>
+void ControlChannel::wait_for(std::unique_lock<std::mutex>& lock, const std::string& what, const Condition& come) {
+  const auto begin = std::chrono::steady_clock::now();
+  while (!come()) {
+    TW_REQUIRE(!cancelled(), kToldToLeave);
+    const std::chrono::duration<double> silent = std::chrono::steady_clock::now() - std::max(begin, heard_);
+    TW_REQUIRE(silent < options_.form_timeout, what, ": the rendezvous at ", options_.rendezvous,
+               " has not answered for ", silent.count(), " s", trouble_.empty() ? "" : ": ", trouble_);
+    changed_.wait_for(lock, std::chrono::milliseconds(100));
+  }
+}
+
+void ControlChannel::check_error() const {
+  if (seat_taken_) throw SeatTaken(error_);
+  if (job_ended_) throw JobEnded(error_);
+  TW_REQUIRE(error_.empty(), error_);
+}
+
+void ControlChannel::await_seat() {
   std::unique_lock<std::mutex> lock(mutex_);
-  if (epoch > 0 && epoch_ != nullptr && epoch_->view.epoch == epoch) {
+  wait_for(lock, "waiting for a seat", [&] { return !error_.empty() || seated_; });
+  check_error();
+}
+
+bool ControlChannel::hands_over() {
+  std::unique_lock<std::mutex> lock(mutex_);
+  // That the job has ended is not the end for a member that was part of it.
+  const auto failed = [&] { return !error_.empty() && !job_ended_; };
+  wait_for(lock, "waiting until what was trained has been handed over",
+           [&] { return failed() || asked_for_result_ || result_accepted_; });
+  TW_REQUIRE(!failed(), error_);
+  return !result_accepted_;
+}
+
+std::shared_ptr<ControlChannel::Epoch> ControlChannel::next(uint64_t epoch, const std::string& failure) {
+  std::unique_lock<std::mutex> lock(mutex_);
+  const bool leaves = epoch > 0 && epoch_ != nullptr && epoch_->view.epoch == epoch;
+  if (leaves || (epoch == 0 && preparing_)) {
     pending_ready_ = {{"type", "ready"}, {"epoch", epoch}, {"failure", failure}};
     outgoing_.push_back(pending_ready_);
     wake();
   }
   const auto come = [&] { return !error_.empty() || (epoch_ != nullptr && epoch_->view.epoch > epoch); };
-  while (!come()) {
-    TW_REQUIRE(!cancelled(), kToldToLeave);
-    TW_REQUIRE(!deadline.expired(), "epoch ", epoch + 1, " of the group at ", options_.rendezvous,
-               " did not begin within ", deadline.elapsed(), " s",
-               trouble_.empty() ? "" : "; the rendezvous does not answer: ", trouble_);
-    changed_.wait_for(lock, std::min<std::chrono::nanoseconds>(deadline.remaining(), std::chrono::milliseconds(100)));
-  }
-  if (seat_taken_) throw SeatTaken(error_);
-  TW_REQUIRE(error_.empty(), error_);
+  wait_for(lock, "epoch " + std::to_string(epoch + 1) + " of the group did not begin", come);
+  check_error();
   return epoch_;
 }
 

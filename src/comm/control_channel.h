@@ -27,14 +27,17 @@ class ControlChannel {
   };
 
   /// Connects, and throws Error if the rendezvous refuses this member or is not there before the deadline. `port` is
-  /// where this member takes connections of its peers; the address of this host comes from the connection.
-  ControlChannel(const GroupOptions& options, MemberInfo info, int port, const Deadline& deadline);
+  /// where this member takes connections of its peers; the address of this host comes from the options or else from the
+  /// connection. A member that is `preparing` has to call `await_seat` first.
+  ControlChannel(const GroupOptions& options, MemberInfo info, int port, const Deadline& deadline, bool preparing);
   ~ControlChannel();
 
   const std::string& id() const { return info_.id; }
-  /// Says that this member has left `epoch` (0: it is new) and waits for a later one. Throws Error if none begins
-  /// before the deadline, or ever.
-  std::shared_ptr<Epoch> next(uint64_t epoch, const std::string& failure, const Deadline& deadline);
+  /// Waits until this member has its seat, and may prepare itself. Throws Error as `next` does.
+  void await_seat();
+  /// Says that this member has left `epoch` (0: it is new) and waits for a later one, as long as the rendezvous
+  /// answers. Throws Error if none will begin.
+  std::shared_ptr<Epoch> next(uint64_t epoch, const std::string& failure);
   /// Has `communicator` aborted when the epoch ends, at once if it has ended.
   void watch(Epoch& epoch, std::shared_ptr<Communicator> communicator);
   void set_status(const std::string& status);
@@ -43,18 +46,29 @@ class ControlChannel {
   void finish();
   /// The same for a job that cannot be done.
   void fail(const std::string& why);
+  /// As in Group.
+  bool hands_over();
+  void handed_over() { say_last({{"type", "handed_over"}}); }
 
  private:
   void run();
   /// Until the connection breaks or the channel is closed.
   void talk(Connection& connection);
   std::optional<Connection> connect(const Deadline& deadline, std::string& error);
+  /// Says in `info_` where peers reach this member, whose end of the connection to the rendezvous has the address
+  /// `seen`.
+  void say_where(const std::string& seen);
   void introduce(Connection& connection);
   nlohmann::json sign_of_life();
   void handle(const nlohmann::json& message);
   void obey(RendezvousMessage message);
   /// Sends a last message and waits a little until it is on its way.
   void say_last(nlohmann::json message);
+  /// Waits for what the rendezvous says, `come`, as long as it answers at all; `what` tells what is waited for.
+  template <typename Condition>
+  void wait_for(std::unique_lock<std::mutex>& lock, const std::string& what, const Condition& come);
+  /// Throws what has ended this member's part, if something has.
+  void check_error() const;
   bool cancelled() const { return options_.cancelled != nullptr && options_.cancelled->load(); }
   void end_epoch(uint64_t number, const std::string& why);
   void give_up(const std::string& why);
@@ -63,6 +77,7 @@ class ControlChannel {
   GroupOptions options_;
   MemberInfo info_;
   int port_;
+  bool preparing_;
   FileDescriptor wake_;
 
   mutable std::mutex mutex_;
@@ -77,6 +92,12 @@ class ControlChannel {
   /// Why no epoch will come any more.
   std::string error_;
   bool seat_taken_ = false;
+  bool job_ended_ = false;
+  bool seated_ = false;
+  bool asked_for_result_ = false;
+  bool result_accepted_ = false;
+  /// When the rendezvous last said something.
+  std::chrono::steady_clock::time_point heard_ = std::chrono::steady_clock::now();
   /// Why there is no connection at the moment.
   std::string trouble_;
   std::atomic<bool> newcomers_{false};

@@ -13,8 +13,9 @@ using nlohmann::json;
 constexpr size_t kMostReasonBytes = 8192;
 
 /// In the order of the enumerators.
-constexpr const char* kMemberKinds[] = {"beat", "ready", "fail", "finish"};
-constexpr const char* kRendezvousKinds[] = {"view", "over", "waiting", "failed", "taken", "finished"};
+constexpr const char* kMemberKinds[] = {"beat", "ready", "fail", "finish", "handed_over"};
+constexpr const char* kRendezvousKinds[] = {"view",     "over",  "waiting", "failed",    "taken",
+                                            "finished", "alive", "seated",  "hand_over", "accepted"};
 
 /// Empty if it is not there.
 std::string text_of(const json& message, const char* key, size_t most) {
@@ -50,8 +51,9 @@ const json& member_of(const json& message, const char* key) {
 
 Introduction Introduction::from_json(const json& message) {
   TW_REQUIRE(message.is_object(), "a message is no JSON object");
-  Introduction introduction{MemberInfo::from_json(member_of(message, "member")), std::nullopt};
+  Introduction introduction{MemberInfo::from_json(member_of(message, "member")), std::nullopt, false};
   if (message.contains("view")) introduction.known = View::from_json(message.at("view"));
+  introduction.preparing = message.contains("preparing") && message.at("preparing") == true;
   return introduction;
 }
 
@@ -65,7 +67,8 @@ MemberMessage MemberMessage::from_json(const json& message) {
       result.text = text_of(message, "failure", kMostReasonBytes);
       break;
     case Kind::kFail: result.text = text_of(message, "why", kMostReasonBytes); break;
-    case Kind::kFinish: break;
+    case Kind::kFinish:
+    case Kind::kHandedOver: break;
   }
   return result;
 }

@@ -20,13 +20,15 @@ struct Introduction {
   MemberInfo member;
   /// The view that it has, if it comes back.
   std::optional<View> known;
+  /// It has something to prepare before it is ready, and waits to be told that it has its seat.
+  bool preparing = false;
 
   static Introduction from_json(const nlohmann::json& message);
 };
 
 /// What a member says later.
 struct MemberMessage {
-  enum class Kind { kBeat, kReady, kFail, kFinish };
+  enum class Kind { kBeat, kReady, kFail, kFinish, kHandedOver };
   Kind kind = Kind::kBeat;
   /// kReady: the epoch it leaves.
   uint64_t epoch = 0;
@@ -38,7 +40,7 @@ struct MemberMessage {
 
 /// What the rendezvous says.
 struct RendezvousMessage {
-  enum class Kind { kView, kOver, kWaiting, kFailed, kTaken, kFinished };
+  enum class Kind { kView, kOver, kWaiting, kFailed, kTaken, kFinished, kAlive, kSeated, kHandOver, kAccepted };
   Kind kind = Kind::kView;
   /// kView: of the epoch that begins.
   View view;

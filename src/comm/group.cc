@@ -39,18 +39,22 @@ Deadline deadline_to_form(const GroupOptions& options) {
 
 class Member : public Group {
  public:
-  /// `world` is null unless mpirun has started the members.
-  Member(const GroupOptions& options, std::shared_ptr<const MpiWorld> world)
+  /// `world` is null unless mpirun has started the members. One that is `preparing` takes part with `next_epoch`.
+  Member(const GroupOptions& options, std::shared_ptr<const MpiWorld> world, bool preparing)
       : options_(options),
         world_(std::move(world)),
         id_(random_text(16)),
         listeners_(make_listeners(id_)),
-        channel_(options, make_info(options, id_), port_of(listeners_.tcp), deadline_to_form(options)) {
+        channel_(options, make_info(options, id_), port_of(listeners_.tcp), deadline_to_form(options), preparing) {
     TW_REQUIRE(options.streams >= 1 && options.streams <= 64, "a group cannot use ", options.streams,
                " streams to each peer");
     TW_REQUIRE(options.path != Path::kMpi || world_ != nullptr,
                "messages go by MPI only among processes that mpirun has started");
-    enter(0, "");
+    if (preparing) {
+      channel_.await_seat();
+    } else {
+      enter(0, "");
+    }
   }
 
   int rank() const override { return epoch_->view.rank_of(id_); }
@@ -61,26 +65,24 @@ class Member : public Group {
     for (const MemberInfo& member : epoch_->view.members) names.push_back(member.name);
     return names;
   }
-  int speaker() const override {
-    const auto& members = epoch_->view.members;
-    const auto latest = std::max_element(
-        members.begin(), members.end(), [](const MemberInfo& a, const MemberInfo& b) { return a.attempt < b.attempt; });
-    return static_cast<int>(latest - members.begin());
-  }
   Communicator& communicator() override { return *communicator_; }
   bool newcomers_waiting() const override { return channel_.newcomers_waiting(); }
   void next_epoch(const std::string& failure) override { enter(epoch(), failure); }
   void set_status(const std::string& status) override { channel_.set_status(status); }
   void fail(const std::string& why) override { channel_.fail(why); }
   void finish() override { channel_.finish(); }
+  bool hands_over() override { return channel_.hands_over(); }
+  void handed_over() override { channel_.handed_over(); }
 
  private:
   void enter(uint64_t after, std::string failure) {
-    const Deadline deadline = deadline_to_form(options_);
     if (communicator_ != nullptr) communicator_->abort("this member has left the epoch");
-    for (;;) {
+    for (Deadline deadline = deadline_to_form(options_);;) {
       if (after > 0 && world_ != nullptr) end_for_all(failure);
-      epoch_ = channel_.next(after, failure, deadline);
+      const Deadline at_once(options_.silence);
+      epoch_ = channel_.next(after, failure);
+      // Only the time counts in which members try to connect, not that in which somebody is waited for.
+      if (at_once.expired()) deadline = deadline_to_form(options_);
       Status status = connect(deadline);
       if (status.ok()) return;
       TW_REQUIRE(!deadline.expired(), "the group did not come together again: ", status.failure().text());
@@ -112,7 +114,8 @@ class Member : public Group {
   std::string id_;
   Listeners listeners_;
   ControlChannel channel_;
-  std::shared_ptr<ControlChannel::Epoch> epoch_;
+  /// Before the first epoch, one without members.
+  std::shared_ptr<ControlChannel::Epoch> epoch_ = std::make_shared<ControlChannel::Epoch>();
   std::shared_ptr<Communicator> communicator_;
 };
 
@@ -133,13 +136,26 @@ GroupOptions options_from_environment() {
   options.name = "worker " + variable("THALWEG_WORKER");
   const char* tls = std::getenv("THALWEG_TLS");
   options.tls = tls != nullptr && std::string(tls) == "1";
+  if (const char* text = std::getenv("THALWEG_FORM_TIMEOUT")) {
+    char* end = nullptr;
+    const double seconds = std::strtod(text, &end);
+    TW_REQUIRE(end != text && *end == '\0' && seconds > 0, "THALWEG_FORM_TIMEOUT is '", text,
+               "', must be a number of seconds above 0");
+    options.form_timeout = std::chrono::duration<double>(seconds);
+  }
   return options;
 }
 
-std::unique_ptr<Group> Group::join(const GroupOptions& options) { return std::make_unique<Member>(options, nullptr); }
+std::unique_ptr<Group> Group::join(const GroupOptions& options) {
+  return std::make_unique<Member>(options, nullptr, false);
+}
+
+std::unique_ptr<Group> Group::reserve(const GroupOptions& options) {
+  return std::make_unique<Member>(options, nullptr, true);
+}
 
 std::unique_ptr<Group> join_world(const GroupOptions& options, std::shared_ptr<const MpiWorld> world) {
-  return std::make_unique<Member>(options, std::move(world));
+  return std::make_unique<Member>(options, std::move(world), false);
 }
 
 }  // namespace thalweg::comm

@@ -10,6 +10,7 @@
 #include <openssl/rand.h>
 
 #include <cstring>
+#include <thread>
 #include <vector>
 
 #include "comm/socket.h"
@@ -20,6 +21,10 @@ namespace {
 
 constexpr Magic kPlain = {'T', 'W', 'G', 'R', 'O', 'U', 'P', '2'};
 constexpr Magic kTls = {'T', 'W', 'G', 'R', 'T', 'L', 'S', '2'};
+
+/// Before a handshake that was cut off is tried again, twice as long each time.
+constexpr std::chrono::milliseconds kFirstPause{50};
+constexpr std::chrono::milliseconds kLastPause{200};
 
 Magic magic_of(const Security& security) { return security.tls ? kTls : kPlain; }
 
@@ -105,9 +110,13 @@ std::optional<SessionKey> Responder::tls_key(const Response& response) const {
 }
 
 std::optional<SessionKey> authenticate(const FileDescriptor& socket, const Security& security, const Deadline& deadline,
-                                       std::string& error) {
+                                       std::string& error, bool* cut_off) {
+  const auto ended = [&] {
+    if (cut_off != nullptr) *cut_off = !deadline.expired();
+    return std::nullopt;
+  };
   Challenge challenge;
-  if (!read_all(socket, &challenge, sizeof challenge, deadline, error)) return std::nullopt;
+  if (!read_all(socket, &challenge, sizeof challenge, deadline, error)) return ended();
   if (challenge.magic != kPlain && challenge.magic != kTls) {
     error = "what listens there is no group of Thalweg's";
     return std::nullopt;
@@ -122,11 +131,11 @@ std::optional<SessionKey> authenticate(const FileDescriptor& socket, const Secur
   }
   fill_random(response.nonce);
   response.mac = mac_of(security.secret, "connects", challenge.nonce, response.nonce);
-  if (!write_all(socket, &response, sizeof response, deadline, error)) return std::nullopt;
+  if (!write_all(socket, &response, sizeof response, deadline, error)) return ended();
   Proof proof;
   if (!read_all(socket, &proof, sizeof proof, deadline, error)) {
     error = "refused, most likely because the secrets differ (" + error + ")";
-    return std::nullopt;
+    return ended();
   }
   if (!equal(proof.mac, mac_of(security.secret, "accepts", response.nonce, challenge.nonce))) {
     error = "it does not know the group's secret";
@@ -136,14 +145,27 @@ std::optional<SessionKey> authenticate(const FileDescriptor& socket, const Secur
 }
 
 std::unique_ptr<Link> open_link(FileDescriptor socket, const Security& security, const Deadline& deadline,
-                                std::string& error) {
-  const std::optional<SessionKey> key = authenticate(socket, security, deadline, error);
+                                std::string& error, bool* cut_off) {
+  const std::optional<SessionKey> key = authenticate(socket, security, deadline, error, cut_off);
   if (!key) return nullptr;
   auto link = std::make_unique<SocketLink>(std::move(socket));
   if (!security.tls) return link;
   auto encrypted = std::make_unique<TlsLink>(std::move(link), *key, TlsRole::kConnects);
-  if (!encrypted->handshake(deadline, error)) return nullptr;
-  return encrypted;
+  if (encrypted->handshake(deadline, error)) return encrypted;
+  if (cut_off != nullptr) *cut_off = !deadline.expired();
+  return nullptr;
+}
+
+std::unique_ptr<Link> connect_link(const std::function<FileDescriptor(std::string& error)>& connect,
+                                   const Security& security, const Deadline& deadline, std::string& error) {
+  for (auto pause = kFirstPause;; pause *= 2) {
+    FileDescriptor socket = connect(error);
+    if (!socket.valid()) return nullptr;
+    bool cut_off = false;
+    std::unique_ptr<Link> link = open_link(std::move(socket), security, deadline, error, &cut_off);
+    if (!cut_off || pause > kLastPause || deadline.remaining() <= pause) return link;
+    std::this_thread::sleep_for(pause);
+  }
 }
 
 }  // namespace thalweg::comm

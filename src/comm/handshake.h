@@ -3,6 +3,7 @@
 
 #include <array>
 #include <cstddef>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <span>
@@ -66,10 +67,16 @@ class Responder {
 };
 
 /// The connecting end, over a socket; nothing, with the reason, if the other one did not show the secret in time.
+/// `cut_off` is set if that was because the connection ended, which is how one ends that has the wrong secret, but also
+/// one for which there was no room.
 std::optional<SessionKey> authenticate(const FileDescriptor& socket, const Security& security, const Deadline& deadline,
-                                       std::string& error);
+                                       std::string& error, bool* cut_off = nullptr);
 /// Authenticates and, if asked for, begins TLS; null, with the reason, if either fails.
 std::unique_ptr<Link> open_link(FileDescriptor socket, const Security& security, const Deadline& deadline,
-                                std::string& error);
+                                std::string& error, bool* cut_off = nullptr);
+/// The same over what `connect` makes, an invalid socket and the reason if it cannot. Tries a few times, for less than
+/// a second, if the connection is cut off.
+std::unique_ptr<Link> connect_link(const std::function<FileDescriptor(std::string& error)>& connect,
+                                   const Security& security, const Deadline& deadline, std::string& error);
 
 }  // namespace thalweg::comm

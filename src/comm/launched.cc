@@ -22,25 +22,46 @@ std::string host_name() {
   return name;
 }
 
+void apply(const LaunchedOptions& launched, GroupOptions& options) {
+  options.path = launched.path;
+  options.tls |= launched.tls;
+  options.streams = launched.streams;
+  options.timeout = launched.timeout;
+  options.form_timeout = launched.form_timeout.value_or(options.form_timeout);
+}
+
+/// In the first process: opens the place to meet, and sets in the options where it is and what shows who belongs.
+std::unique_ptr<Rendezvous> open_rendezvous(int processes, GroupOptions& options) {
+  RendezvousOptions meeting;
+  meeting.tls = options.tls;
+  meeting.address = ":0";
+  meeting.secret = options.secret = make_secret();
+  meeting.min_size = meeting.max_size = processes;
+  meeting.form_timeout = options.form_timeout;
+  meeting.log = [](const std::string&) {};
+  auto rendezvous = std::make_unique<Rendezvous>(meeting);
+  options.rendezvous = host_name() + ":" + std::to_string(Address::parse(rendezvous->address()).port);
+  return rendezvous;
+}
+
 /// The first process opens the place to meet, and tells the others by MPI where it is and what shows that they belong.
 std::shared_ptr<Group> join_by_mpi(const LaunchedOptions& launched) {
   const auto world = std::make_shared<const MpiWorld>();
   auto hosted = std::make_shared<Hosted>();
   GroupOptions options;
-  options.path = launched.path;
-  options.tls = launched.tls;
+  apply(launched, options);
   options.seat = world->rank();
+  std::string error;
   if (world->rank() == 0) {
-    RendezvousOptions meeting;
-    meeting.tls = launched.tls;
-    meeting.address = ":0";
-    meeting.secret = options.secret = make_secret();
-    meeting.min_size = meeting.max_size = world->size();
-    meeting.log = [](const std::string&) {};
-    hosted->rendezvous = std::make_unique<Rendezvous>(meeting);
-    const int port = Address::parse(hosted->rendezvous->address()).port;
-    options.rendezvous = host_name() + ":" + std::to_string(port);
+    try {
+      hosted->rendezvous = open_rendezvous(world->size(), options);
+    } catch (const std::exception& caught) {
+      error = caught.what();
+    }
   }
+  // The others wait for what the first one says, and MPI knows no deadline: it says something in any case.
+  error = world->broadcast(error);
+  TW_REQUIRE(error.empty(), "process 0 of mpirun's cannot open a place for all to meet: ", error);
   options.rendezvous = world->broadcast(options.rendezvous);
   options.secret = world->broadcast(options.secret);
   options.name = "process " + std::to_string(world->rank()) + " on " + host_name();
@@ -55,8 +76,7 @@ std::shared_ptr<Group> join_launched(const LaunchedOptions& launched) {
              "what goes by MPI is not encrypted: ask for MPI or for TLS, not for both");
   if (std::getenv("THALWEG_RENDEZVOUS") != nullptr) {
     GroupOptions options = options_from_environment();
-    options.path = launched.path;
-    options.tls |= launched.tls;
+    apply(launched, options);
     return Group::join(options);
   }
   if (MpiWorld::exists()) return join_by_mpi(launched);

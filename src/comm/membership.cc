@@ -2,6 +2,7 @@
 #include "comm/membership.h"
 
 #include <algorithm>
+#include <cstdio>
 #include <limits>
 
 #include "base/text.h"
@@ -32,11 +33,19 @@ int64_t number_field(const json& object, const char* key, int64_t least, int64_t
   return number;
 }
 
+std::string seconds_text(std::chrono::duration<double> time) {
+  char text[32];
+  std::snprintf(text, sizeof text, "%g", time.count());
+  return text;
+}
+
 }  // namespace
 
 json MemberInfo::to_json() const {
-  return {{"id", id},       {"name", name}, {"host", host},      {"address", address},
-          {"local", local}, {"seat", seat}, {"attempt", attempt}};
+  json object = {{"id", id},       {"name", name}, {"host", host},      {"address", address},
+                 {"local", local}, {"seat", seat}, {"attempt", attempt}};
+  if (!outside.empty()) object["outside"] = outside;
+  return object;
 }
 
 MemberInfo MemberInfo::from_json(const json& object) {
@@ -45,6 +54,7 @@ MemberInfo MemberInfo::from_json(const json& object) {
           text_field(object, "name"),
           text_field(object, "host"),
           text_field(object, "address"),
+          object.contains("outside") ? text_field(object, "outside") : "",
           text_field(object, "local"),
           static_cast<int>(number_field(object, "seat", -1, kMostMembers - 1)),
           static_cast<uint32_t>(number_field(object, "attempt", 0, std::numeric_limits<uint32_t>::max()))};
@@ -84,40 +94,56 @@ Membership::Membership(RendezvousOptions options, Time now)
     : options_(std::move(options)), regrouping_since_(now), last_join_(now) {
   TW_REQUIRE(options_.min_size >= 1 && options_.max_size >= options_.min_size, "a group of ", options_.min_size, " to ",
              options_.max_size, " members cannot be");
+  watch_shortage(now);
 }
 
-void Membership::join(const MemberInfo& info, const std::optional<View>& known, Time now) {
-  if (finished_ || !error_.empty()) {
-    tell(info.id, {{"type", finished_ ? "finished" : "failed"}, {"why", error_}});
-    return;
-  }
-  if (view_.epoch == 0 && members_.empty() && known && known->rank_of(info.id) >= 0) adopt(*known, now);
+void Membership::join(const MemberInfo& info, const std::optional<View>& known, Time now, bool preparing) {
+  if (finished_) return tell_end(info.id);
+  if (!error_.empty()) return tell(info.id, {{"type", "failed"}, {"why", error_}});
+  anybody_came_ = true;
+  if (welcome_back(info, known)) return;
+  if (known) latest_known_ = std::max(latest_known_, known->epoch);
+  if (view_.epoch == 0 && survivors_.empty() && known && known->rank_of(info.id) >= 0) adopt(*known, now);
   const auto found = members_.find(info.id);
   if (found != members_.end() && in_view(info.id) && known && known->epoch == view_.epoch) {
     found->second.connected = true;
     if (regrouping_) tell(info.id, {{"type", "over"}, {"epoch", view_.epoch}, {"why", "the group changes"}});
+    if (can_admit()) tell(info.id, {{"type", "waiting"}, {"count", waiting()}});
     return;
   }
   TW_REQUIRE(info.seat < options_.max_size, "there is no seat ", info.seat, " in a group of ", options_.max_size);
-  if (const Member* other = holder(info.seat); other != nullptr && other->info.attempt < info.attempt) {
-    refused_.insert(info.seat);
-    tell(info.id, {{"type", "taken"}, {"why", other->info.name + " has seat " + std::to_string(info.seat)}});
-    return;
-  }
+  if (turn_away(info)) return;
   // One that forgot what it took part in.
   lose(info.id, "it has come anew", now);
   // Whoever was here before has missed the end of its epoch.
   if (known)
     tell(info.id, {{"type", "over"}, {"epoch", known->epoch}, {"why", "the group went on without this member"}});
-  members_[info.id] = {info, !known, true};
+  // Whoever starts the attempts listens to this one: the attempt that was refused is no concern any more.
+  if (!known && holder(info.seat) == nullptr) refused_.erase(info.seat);
+  // Nobody would have started it if what that seat has sent had come.
+  if (done_ && info.seat >= 0 && giver()->seat == info.seat) suspect_giver(now);
+  members_[info.id] = {info, !known && !preparing, true, !known && preparing};
   if (std::find(newcomers_.begin(), newcomers_.end(), info.id) == newcomers_.end()) newcomers_.push_back(info.id);
   last_join_ = now;
   announce_newcomers();
+  give_seats();
+  watch_shortage(now);
+}
+
+bool Membership::turn_away(const MemberInfo& info) {
+  const Member* other = holder(info.seat);
+  if (done_ || other == nullptr || other->info.attempt >= info.attempt) return false;
+  refused_.insert(info.seat);
+  tell(info.id, {{"type", "taken"}, {"why", other->info.name + " has seat " + std::to_string(info.seat)}});
+  return true;
+}
+
+bool Membership::can_admit() const {
+  return !regrouping_ && waiting() > 0 && static_cast<int>(view_.members.size()) < options_.max_size;
 }
 
 void Membership::announce_newcomers() {
-  if (regrouping_ || waiting() == 0 || static_cast<int>(view_.members.size()) >= options_.max_size) return;
-  tell_view({{"type", "waiting"}, {"count", waiting()}});
+  if (can_admit()) tell_view({{"type", "waiting"}, {"count", waiting()}});
 }
 
 const Membership::Member* Membership::holder(int seat) const {
@@ -133,39 +159,92 @@ const Membership::Member* Membership::holder(int seat) const {
 
 std::vector<int> Membership::forsaken_seats() const {
   std::vector<int> seats;
-  if (finished_ || !error_.empty()) return seats;
+  if (finished() || !error_.empty()) return seats;
   std::copy_if(refused_.begin(), refused_.end(), std::back_inserter(seats),
                [&](int seat) { return holder(seat) == nullptr; });
   return seats;
 }
 
+bool Membership::is_first(const Member& member) const {
+  const Member* first = holder(member.info.seat);
+  return first == nullptr || first == &member;
+}
+
 int Membership::ready_members() const {
-  int count = 0;
-  for (const auto& [id, member] : members_) {
-    const Member* first = holder(member.info.seat);
-    if (member.ready && (first == nullptr || first == &member)) ++count;
+  return static_cast<int>(std::count_if(members_.begin(), members_.end(), [&](const auto& entry) {
+    return entry.second.ready && is_first(entry.second);
+  }));
+}
+
+int Membership::present() const {
+  return static_cast<int>(std::count_if(members_.begin(), members_.end(), [&](const auto& entry) {
+    const Member& member = entry.second;
+    return (member.ready || member.preparing || in_view(entry.first)) && is_first(member);
+  }));
+}
+
+std::vector<MemberInfo> Membership::preparing() const {
+  std::vector<MemberInfo> result;
+  for (const std::string& id : newcomers_) {
+    const Member& member = members_.at(id);
+    if (member.preparing && is_first(member)) result.push_back(member.info);
   }
-  return count;
+  return result;
+}
+
+void Membership::give_seats() {
+  if (finished()) return;
+  for (const std::string& id : newcomers_) {
+    Member& member = members_.at(id);
+    if (!member.preparing || member.told_seat || !is_first(member)) continue;
+    member.told_seat = true;
+    tell(id, {{"type", "seated"}});
+  }
+}
+
+void Membership::watch_shortage(Time now) {
+  const bool counts = regrouping_ && (anybody_came_ || !options_.queued);
+  if (!counts || present() >= options_.min_size) {
+    short_since_.reset();
+  } else if (!short_since_) {
+    short_since_ = now;
+  }
 }
 
 void Membership::adopt(const View& known, Time now) {
   view_ = known;
   regrouping_ = false;
   adopted_ = now;
+  std::vector<std::string> unaware;
   for (const MemberInfo& member : known.members) {
-    members_[member.id] = {member, false, false};
-    survivors_.insert(member.id);
+    // Who came as a newcomer was not told of this epoch before the restart.
+    const bool added = members_.try_emplace(member.id, Member{member, false, false}).second;
+    if (added) survivors_.insert(member.id);
+    if (!added) unaware.push_back(member.name);
   }
+  const std::vector<std::string> waiting = newcomers_;
+  for (const std::string& id : waiting) {
+    if (turn_away(members_.at(id).info)) lose(id, "its seat is taken", now);
+  }
+  if (!unaware.empty()) break_epoch(::thalweg::join(unaware, ", ") + " did not learn of this epoch", now);
 }
 
 void Membership::lose(const std::string& id, const std::string& why, Time now) {
+  dropped_.erase(id);
   const auto found = members_.find(id);
   if (found == members_.end()) return;
   const std::string name = found->second.info.name;
   members_.erase(found);
   newcomers_.erase(std::remove(newcomers_.begin(), newcomers_.end(), id), newcomers_.end());
-  if (survivors_.erase(id) == 0 || finished_) return;
-  break_epoch("rank " + std::to_string(view_.rank_of(id)) + " (" + name + ") was lost: " + why, now);
+  if (survivors_.erase(id) > 0) {
+    if (finished()) {
+      miss(id, now);
+    } else {
+      break_epoch("rank " + std::to_string(view_.rank_of(id)) + " (" + name + ") was lost: " + why, now);
+    }
+  }
+  give_seats();
+  watch_shortage(now);
 }
 
 void Membership::break_epoch(const std::string& why, Time now) {
@@ -175,20 +254,25 @@ void Membership::break_epoch(const std::string& why, Time now) {
 }
 
 void Membership::ready(const std::string& id, uint64_t epoch, const std::string& failure, Time now) {
+  if (const auto dropped = dropped_.find(id); dropped != dropped_.end()) {
+    if (finished()) return tell_end(id);
+    const MemberInfo info = dropped->second;
+    dropped_.erase(dropped);
+    return join(info, std::nullopt, now);
+  }
   const auto found = members_.find(id);
   if (found == members_.end()) return;
+  if (finished() && in_view(id)) {
+    // It was at the end like all others, and something broke before it knew.
+    return tell_end(id);
+  }
   found->second.ready = true;
+  found->second.preparing = false;
   if (!in_view(id)) announce_newcomers();
   if (!in_view(id) || epoch != view_.epoch || regrouping_) return;
   regrouping_ = true;
   regrouping_since_ = now;
   if (!failure.empty()) break_epoch(found->second.info.name + " says: " + failure, now);
-}
-
-void Membership::finish(const std::string& id) {
-  if (!in_view(id) || finished_) return;
-  finished_ = true;
-  for (const std::string& newcomer : newcomers_) tell(newcomer, {{"type", "finished"}});
 }
 
 void Membership::fail(const std::string& id, const std::string& why) {
@@ -199,6 +283,10 @@ void Membership::fail(const std::string& id, const std::string& why) {
 
 void Membership::tick(Time now) {
   if (finished_ || !error_.empty()) return;
+  if (done_) {
+    if (handed_over_ && now - *handed_over_ > options_.form_timeout) suspect_giver(now);
+    return;
+  }
   if (adopted_ && now - *adopted_ > options_.silence) {
     adopted_.reset();
     std::vector<std::string> absent;
@@ -210,7 +298,9 @@ void Membership::tick(Time now) {
   if (regrouping_ && !view_.members.empty() && now - regrouping_since_ > options_.regroup_timeout) {
     for (const std::string& id : laggards()) {
       tell(id, {{"type", "over"}, {"epoch", view_.epoch}, {"why", "the group went on without this member"}});
+      const MemberInfo info = members_.at(id).info;
       lose(id, "it did not leave the broken epoch in time", now);
+      dropped_[id] = info;
     }
   }
   if (regrouping_) form_if_possible(now);
@@ -230,20 +320,22 @@ size_t Membership::waiting() const {
 }
 
 void Membership::form_if_possible(Time now) {
+  watch_shortage(now);
   if (!laggards().empty()) return;
   const int ready = ready_members();
   const bool first = view_.epoch == 0;
   const bool settled = !first || now - last_join_ >= options_.settle;
   if (ready >= options_.max_size || (ready >= options_.min_size && settled)) {
     form(now);
-  } else if (now - regrouping_since_ > options_.form_timeout) {
+  } else if (short_since_ && now - *short_since_ > options_.form_timeout) {
     fail("the group did not form: " + roll_call());
   }
 }
 
 void Membership::form(Time now) {
   View next;
-  next.epoch = view_.epoch + 1;
+  next.epoch = std::max(view_.epoch, latest_known_) + 1;
+  if (next.epoch > kMostEpochs) return fail("the group has gone through " + std::to_string(kMostEpochs) + " epochs");
   for (const MemberInfo& member : view_.members) {
     if (in_view(member.id)) next.members.push_back(member);
   }
@@ -251,8 +343,7 @@ void Membership::form(Time now) {
   for (const std::string& id : newcomers_) {
     const Member& member = members_.at(id);
     const bool fits = static_cast<int>(next.members.size()) < options_.max_size;
-    const Member* seated = holder(member.info.seat);
-    if (fits && member.ready && (seated == nullptr || seated == &member)) {
+    if (fits && member.ready && is_first(member)) {
       next.members.push_back(member.info);
     } else {
       left.push_back(id);
@@ -264,6 +355,7 @@ void Membership::form(Time now) {
   view_ = next;
   regrouping_ = false;
   regrouping_since_ = now;
+  short_since_.reset();
   survivors_.clear();
   for (const MemberInfo& member : view_.members) {
     members_.at(member.id).ready = false;
@@ -282,7 +374,14 @@ std::string Membership::roll_call() const {
   std::string text = std::to_string(came.size()) + " of at least " + std::to_string(options_.min_size) +
                      " members came (" + (came.empty() ? "nobody" : ::thalweg::join(came, ", ")) + ")";
   if (!missing.empty()) text += ", missing: " + ::thalweg::join(missing, ", ");
-  return text;
+  std::vector<std::string> empty;
+  for (int seat = 0; seat < options_.max_size; ++seat) {
+    if (holder(seat) == nullptr) empty.push_back(std::to_string(seat));
+  }
+  const auto seated = [](const auto& entry) { return entry.second.info.seat >= 0; };
+  if (std::any_of(members_.begin(), members_.end(), seated) && !empty.empty())
+    text += ", nobody for seat " + ::thalweg::join(empty, ", ");
+  return text + ". For " + seconds_text(options_.form_timeout) + " s there were too few at the same time";
 }
 
 void Membership::tell_view(const json& message) {

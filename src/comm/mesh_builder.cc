@@ -5,9 +5,11 @@
 #include <sys/stat.h>
 
 #include <algorithm>
+#include <cstdio>
 #include <fstream>
 #include <list>
 #include <map>
+#include <numeric>
 
 #include "comm/connection.h"
 #include "comm/handshake.h"
@@ -15,6 +17,7 @@
 #include "comm/mpi_transport.h"
 #include "comm/ring_link.h"
 #include "comm/socket.h"
+#include "comm/strangers.h"
 
 namespace thalweg::comm {
 namespace {
@@ -34,6 +37,16 @@ Hosts hosts_of(const View& view) {
   }
   return hosts;
 }
+
+bool leads_home_only(const std::string& address) { return is_loopback(Address::parse(address).host); }
+
+/// Somebody who has connected to this member and has not said who it is.
+struct Stranger {
+  Connection connection;
+  /// For messages.
+  std::string peer;
+  std::chrono::steady_clock::time_point came;
+};
 
 /// Sets up the links of one member for one epoch.
 class Builder {
@@ -89,21 +102,30 @@ class Builder {
   }
 
   Status connect_to(int peer) {
+    const MemberInfo& other = info(peer);
+    // It lives beside the rendezvous and came to it by loopback, which this member did not.
+    const bool elsewhere = leads_home_only(other.address) && !leads_home_only(info(rank_).address);
+    const std::string& address = elsewhere && !other.outside.empty() ? other.outside : other.address;
+    const auto connect = [&](std::string& error) {
+      FileDescriptor socket = connect_tcp(Address::parse(address), deadline_, error);
+      if (socket.valid()) return socket;
+      error = address + ": " + error;
+      if (elsewhere) error += " (if that does not lead to its host from here, set GroupOptions::address there)";
+      return socket;
+    };
     for (int stream = 0; stream < options_.streams; ++stream) {
-      std::string error;
-      FileDescriptor socket = connect_tcp(Address::parse(info(peer).address), deadline_, error);
-      if (!socket.valid()) return trouble(peer, info(peer).address + ": " + error);
       std::unique_ptr<Link> link;
-      if (Status status = introduce(peer, std::move(socket), security_, stream, link); !status) return status;
+      if (Status status = introduce(peer, connect, security_, stream, link); !status) return status;
       links_[static_cast<size_t>(peer)].streams.push_back(std::move(link));
     }
     return {};
   }
 
-  /// Shows the secret and says who this is, after which the link serves for other uses.
-  Status introduce(int peer, FileDescriptor socket, const Security& security, int stream, std::unique_ptr<Link>& link) {
+  /// Connects, shows the secret and says who this is, after which the link serves for other uses.
+  Status introduce(int peer, const std::function<FileDescriptor(std::string& error)>& connect, const Security& security,
+                   int stream, std::unique_ptr<Link>& link) {
     std::string error;
-    link = open_link(std::move(socket), security, deadline_, error);
+    link = connect_link(connect, security, deadline_, error);
     if (link == nullptr) return trouble(peer, error);
     Connection connection(std::move(link));
     const bool sent =
@@ -115,10 +137,9 @@ class Builder {
 
   Status fetch_area(int leader) {
     std::string error;
-    FileDescriptor socket = connect_local(info(leader).local, deadline_, error);
-    if (!socket.valid()) return trouble(leader, error);
+    const auto connect = [&](std::string& why) { return connect_local(info(leader).local, deadline_, why); };
     std::unique_ptr<Link> link;
-    if (Status status = introduce(leader, std::move(socket), local_security_, 0, link); !status) return status;
+    if (Status status = introduce(leader, connect, local_security_, 0, link); !status) return status;
     FileDescriptor area = receive_descriptor(link->descriptor(), deadline_, error);
     if (!area.valid()) return trouble(leader, error);
     area_ = SharedArea::open(std::move(area), static_cast<int>(own_host_.size()));
@@ -140,52 +161,75 @@ class Builder {
     for (const auto& [peer, count] : missing) {
       if (!shares_host(peer)) links_[static_cast<size_t>(peer)].streams.resize(static_cast<size_t>(count));
     }
-    std::list<Connection> strangers;
+    const auto add = [](size_t sum, const auto& peer) { return sum + static_cast<size_t>(peer.second); };
+    const size_t most = most_strangers(std::accumulate(missing.begin(), missing.end(), size_t{0}, add));
+    std::list<Stranger> strangers;
     while (!missing.empty()) {
       if (deadline_.expired()) return trouble(missing.begin()->first, "it did not connect");
       wait_for_any(strangers);
-      accept_from(listeners_.tcp, security_, strangers);
-      accept_from(listeners_.local, local_security_, strangers);
-      for (auto stranger = strangers.begin(); stranger != strangers.end();) {
-        const std::optional<json> hello = stranger->receive();
-        if (hello) admit(*stranger, *hello, missing);
-        stranger = hello || !stranger->error().empty() ? strangers.erase(stranger) : std::next(stranger);
-      }
+      accept_from(listeners_.tcp, security_, most, strangers);
+      accept_from(listeners_.local, local_security_, most, strangers);
+      strangers.remove_if([&](Stranger& stranger) { return is_settled(stranger, missing); });
+      give_up_excess(strangers, most);
     }
     return {};
   }
 
-  static void accept_from(const FileDescriptor& listener, const Security& security, std::list<Connection>& strangers) {
-    for (FileDescriptor socket = accept_one(listener); socket.valid(); socket = accept_one(listener)) {
-      strangers.emplace_back(std::move(socket), security);
+  static void accept_from(const FileDescriptor& listener, const Security& security, size_t most,
+                          std::list<Stranger>& strangers) {
+    for (size_t count = 0; count < most; ++count) {
+      FileDescriptor socket = accept_one(listener);
+      if (!socket.valid()) return;
+      std::string peer = peer_address(socket);
+      strangers.push_back({Connection(std::move(socket), security), std::move(peer), std::chrono::steady_clock::now()});
     }
   }
 
-  void wait_for_any(const std::list<Connection>& strangers) const {
+  void wait_for_any(const std::list<Stranger>& strangers) const {
     std::vector<pollfd> polled = {{listeners_.tcp.get(), POLLIN, 0}, {listeners_.local.get(), POLLIN, 0}};
-    for (const Connection& stranger : strangers) polled.push_back({stranger.descriptor(), POLLIN, 0});
+    for (const Stranger& stranger : strangers) polled.push_back({stranger.connection.descriptor(), POLLIN, 0});
     ::poll(polled.data(), polled.size(), deadline_.poll_milliseconds(kSliceMilliseconds));
   }
 
-  /// Takes a connection that has shown the secret, if it is one of those that are missing.
-  void admit(Connection& connection, const json& hello, std::map<int, int>& missing) {
+  /// True once it is known who the stranger is: a peer, whose connection has been taken, or somebody who is refused.
+  bool is_settled(Stranger& stranger, std::map<int, int>& missing) {
+    const std::optional<json> hello = stranger.connection.receive();
+    std::string why = hello ? admit(stranger.connection, *hello, missing) : stranger.connection.error();
+    if (!hello && why.empty()) {
+      why = reason_if_silent(std::chrono::steady_clock::now() - stranger.came, kIntroduction);
+    }
+    if (!why.empty()) log("refused " + stranger.peer + ": " + why);
+    return hello || !why.empty();
+  }
+
+  void log(const std::string& text) const {
+    if (options_.log) return options_.log(text);
+    std::fprintf(stderr, "thalweg: %s: %s\n", info(rank_).name.c_str(), text.c_str());
+  }
+
+  /// Takes a connection that has shown the secret, if it is one of those that are missing. Returns why not if that is
+  /// odd: who comes from another epoch has only not learned yet that the group changes.
+  std::string admit(Connection& connection, const json& hello, std::map<int, int>& missing) {
     const auto number = [&](const char* key) {
       const auto found = hello.find(key);
       return found != hello.end() && found->is_number_integer() ? found->get<int64_t>() : int64_t{-1};
     };
-    const auto found = missing.find(static_cast<int>(number("rank")));
-    const int64_t stream = number("stream");
-    if (number("epoch") != static_cast<int64_t>(view_.epoch) || found == missing.end()) return;
-    const int peer = found->first;
-    if (shares_host(peer)) {
+    if (number("epoch") != static_cast<int64_t>(view_.epoch)) return "";
+    const int64_t rank = number("rank"), stream = number("stream");
+    const auto found =
+        std::find_if(missing.begin(), missing.end(), [&](const auto& peer) { return peer.first == rank; });
+    if (found == missing.end()) return "no connection of rank " + std::to_string(rank) + " is missing";
+    if (shares_host(found->first)) {
       std::string error;
-      if (!send_descriptor(connection.descriptor(), area_->descriptor(), deadline_, error)) return;
+      if (!send_descriptor(connection.descriptor(), area_->descriptor(), deadline_, error)) return error;
     } else {
-      auto& streams = links_[static_cast<size_t>(peer)].streams;
-      if (stream < 0 || stream >= options_.streams || streams[static_cast<size_t>(stream)] != nullptr) return;
+      auto& streams = links_[static_cast<size_t>(rank)].streams;
+      const bool free = stream >= 0 && stream < options_.streams && streams[static_cast<size_t>(stream)] == nullptr;
+      if (!free) return "stream " + std::to_string(stream) + " of rank " + std::to_string(rank) + " is not missing";
       streams[static_cast<size_t>(stream)] = connection.take_link();
     }
     if (--found->second == 0) missing.erase(found);
+    return "";
   }
 
   void add_rings() {

@@ -30,7 +30,7 @@ void MessageStream::receive(Tag tag, std::byte* data, size_t bytes) {
     target_ = data + got;
     into_awaited_ = awaited_.insert(awaited_.end(), awaited);
   }
-  unexpected_bytes_ -= early->data.size();
+  unexpected_bytes_ -= early->data.size() + kKeepingBytes;
   unexpected_.erase(early);
 }
 
@@ -89,12 +89,15 @@ void MessageStream::begin_message() {
     if (!fits(*into_awaited_, header_)) return;
     target_ = into_awaited_->data;
   } else {
-    if (header_.bytes > kMostUnexpected - unexpected_bytes_) {
-      fail_protocol("a message of " + std::to_string(header_.bytes) + " bytes that nobody waits for");
+    // Also what it takes to keep one: empty ones would be without limit.
+    const size_t room = kMostUnexpected - unexpected_bytes_;
+    if (room < kKeepingBytes || header_.bytes > room - kKeepingBytes) {
+      fail_protocol("a message of " + std::to_string(header_.bytes) + " bytes that nobody waits for, beyond " +
+                    human_bytes(static_cast<double>(kMostUnexpected)) + " of such");
       return;
     }
     unexpected_.push_back({header_.tag, std::vector<std::byte>(header_.bytes), false});
-    unexpected_bytes_ += header_.bytes;
+    unexpected_bytes_ += header_.bytes + kKeepingBytes;
     target_ = unexpected_.back().data.data();
   }
   if (missing_ == 0) end_message();

@@ -56,6 +56,8 @@ class MessageStream {
     std::vector<std::byte> data;
     bool complete = false;
   };
+  /// Of memory for an unexpected message besides its bytes: the entry and its place in the list.
+  static constexpr size_t kKeepingBytes = sizeof(Unexpected) + 2 * sizeof(void*);
 
   bool write();
   bool read();

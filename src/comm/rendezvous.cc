@@ -2,7 +2,6 @@
 #include <poll.h>
 #include <sys/eventfd.h>
 
-#include <algorithm>
 #include <cstdio>
 #include <list>
 #include <map>
@@ -13,6 +12,7 @@
 #include "comm/connection.h"
 #include "comm/control_messages.h"
 #include "comm/socket.h"
+#include "comm/strangers.h"
 
 namespace thalweg::comm {
 namespace {
@@ -21,10 +21,6 @@ using nlohmann::json;
 using Clock = std::chrono::steady_clock;
 
 constexpr int kTickMilliseconds = 50;
-/// A connection that has not said who it is after so long is closed.
-constexpr std::chrono::seconds kIntroduction{5};
-/// Of connections that have not shown the secret: more at once are closed, the oldest first.
-constexpr size_t kMostStrangers = 64;
 
 void log_to_stderr(const std::string& text) { std::fprintf(stderr, "thalweg: rendezvous: %s\n", text.c_str()); }
 
@@ -46,7 +42,8 @@ class Rendezvous::Impl {
         listener_(listen_tcp(Address::parse(options_.address))),
         address_(Address::parse(options_.address)),
         wake_(::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)),
-        membership_(options_, Clock::now()) {
+        membership_(options_, Clock::now()),
+        most_strangers_(most_strangers(static_cast<size_t>(options_.max_size))) {
     TW_REQUIRE(!options_.secret.empty(), "a rendezvous needs a secret that its members know");
     if (!options_.log) options_.log = log_to_stderr;
     address_.port = port_of(listener_);
@@ -54,8 +51,7 @@ class Rendezvous::Impl {
   }
   ~Impl() {
     stop_.store(true);
-    const uint64_t one = 1;
-    [[maybe_unused]] const ssize_t written = ::write(wake_.get(), &one, sizeof one);
+    wake();
     thread_.join();
   }
 
@@ -64,11 +60,19 @@ class Rendezvous::Impl {
     const std::lock_guard<std::mutex> lock(mutex_);
     return state_;
   }
+  void accept_result() {
+    accepted_.store(true);
+    wake();
+  }
 
  private:
+  void wake() const {
+    const uint64_t one = 1;
+    [[maybe_unused]] const ssize_t written = ::write(wake_.get(), &one, sizeof one);
+  }
   void serve();
   void wait();
-  void accept_all(Clock::time_point now);
+  void accept_some(Clock::time_point now);
   void read(Client& client, Clock::time_point now);
   void take(Client& client, const json& message, Clock::time_point now);
   void welcome(Client& client, const Introduction& introduction, Clock::time_point now);
@@ -85,11 +89,15 @@ class Rendezvous::Impl {
   Address address_;
   FileDescriptor wake_;
   Membership membership_;
+  size_t most_strangers_;
   std::list<Client> clients_;
   /// What members of the epoch said last about themselves, also of those that have left.
   std::map<std::string, std::string> statuses_;
+  std::map<std::string, int> arrivals_;
   uint64_t logged_epoch_ = 0;
+  std::string logged_giver_;
   std::atomic<bool> stop_{false};
+  std::atomic<bool> accepted_{false};
   mutable std::mutex mutex_;
   State state_;
   std::thread thread_;
@@ -107,9 +115,12 @@ void Rendezvous::Impl::serve() {
       for (Client& client : clients_) client.heard = now;
     }
     last = now;
-    accept_all(now);
+    accept_some(now);
     for (Client& client : clients_) read(client, now);
+    // Only now: who has answered the challenge meanwhile is no stranger any more.
+    give_up_excess(clients_, most_strangers_);
     drop_lost(now);
+    if (accepted_.exchange(false)) membership_.accept_result();
     membership_.tick(now);
     // In this order: who is told something can see it in the state.
     publish();
@@ -124,18 +135,16 @@ void Rendezvous::Impl::wait() {
     polled.push_back({client.connection.descriptor(), static_cast<short>(events), 0});
   }
   ::poll(polled.data(), polled.size(), kTickMilliseconds);
+  uint64_t count = 0;
+  [[maybe_unused]] const ssize_t drained = ::read(wake_.get(), &count, sizeof count);
 }
 
-void Rendezvous::Impl::accept_all(Clock::time_point now) {
-  for (;;) {
+void Rendezvous::Impl::accept_some(Clock::time_point now) {
+  for (size_t count = 0; count < most_strangers_; ++count) {
     FileDescriptor socket = accept_one(listener_);
     if (!socket.valid()) return;
     std::string peer = peer_address(socket);
     clients_.push_back({Connection(std::move(socket), {options_.secret, options_.tls}), std::move(peer), "", "", now});
-    const auto is_stranger = [](const Client& client) { return client.id.empty(); };
-    if (static_cast<size_t>(std::count_if(clients_.begin(), clients_.end(), is_stranger)) > kMostStrangers) {
-      clients_.erase(std::find_if(clients_.begin(), clients_.end(), is_stranger));
-    }
   }
 }
 
@@ -167,29 +176,30 @@ void Rendezvous::Impl::welcome(Client& client, const Introduction& introduction,
   client.id = info.id;
   client.name = info.name;
   log(info.name + (introduction.known ? " is back" : " has come") + (options_.tls ? " over TLS" : ""));
-  membership_.join(info, introduction.known, now);
+  if (!introduction.known) ++arrivals_[info.name];
+  membership_.join(info, introduction.known, now, introduction.preparing);
 }
 
 void Rendezvous::Impl::handle(Client& client, const MemberMessage& message, Clock::time_point now) {
   switch (message.kind) {
     case MemberMessage::Kind::kBeat:
       if (!message.text.empty()) statuses_[client.id] = message.text;
+      // A member waits for as long as it hears this.
+      client.connection.send({{"type", "alive"}});
       break;
     case MemberMessage::Kind::kReady:
       if (!message.text.empty()) log(client.name + " leaves its epoch: " + message.text);
       membership_.ready(client.id, message.epoch, message.text, now);
       break;
     case MemberMessage::Kind::kFail: membership_.fail(client.id, message.text); break;
-    case MemberMessage::Kind::kFinish: membership_.finish(client.id); break;
+    case MemberMessage::Kind::kFinish: membership_.finish(client.id, now); break;
+    case MemberMessage::Kind::kHandedOver: membership_.handed_over(client.id, now); break;
   }
 }
 
 std::string Rendezvous::Impl::reason_to_drop(const Client& client, Clock::time_point now) const {
   if (!client.connection.error().empty()) return client.connection.error();
-  const double silent = std::chrono::duration<double>(now - client.heard).count();
-  const double allowed =
-      client.id.empty() ? std::chrono::duration<double>(kIntroduction).count() : options_.silence.count();
-  return silent > allowed ? "nothing heard for " + std::to_string(silent).substr(0, 4) + " s" : "";
+  return reason_if_silent(now - client.heard, client.id.empty() ? kIntroduction : options_.silence);
 }
 
 void Rendezvous::Impl::drop_lost(Clock::time_point now) {
@@ -223,25 +233,40 @@ void Rendezvous::Impl::publish() {
     logged_epoch_ = view.epoch;
     log("epoch " + std::to_string(view.epoch) + " has " + std::to_string(view.members.size()) + " members");
   }
-  std::vector<Member> members;
-  std::erase_if(statuses_, [&](const auto& entry) { return view.rank_of(entry.first) < 0; });
-  for (const MemberInfo& info : view.members) {
-    const auto status = statuses_.find(info.id);
-    members.push_back({info.name, status != statuses_.end() ? status->second : ""});
+  if (const MemberInfo* giver = membership_.giver(); giver != nullptr && giver->id != logged_giver_) {
+    logged_giver_ = giver->id;
+    log("all have finished, " + giver->name + " is asked for the result");
   }
+  const auto described = [&](const std::vector<MemberInfo>& infos) {
+    std::vector<Member> members;
+    for (const MemberInfo& info : infos) {
+      const auto status = statuses_.find(info.id);
+      members.push_back({info.name, status != statuses_.end() ? status->second : ""});
+    }
+    return members;
+  };
+  const std::vector<MemberInfo> preparing = membership_.preparing();
+  std::erase_if(statuses_, [&](const auto& entry) {
+    const auto is_it = [&](const MemberInfo& info) { return info.id == entry.first; };
+    return view.rank_of(entry.first) < 0 && std::none_of(preparing.begin(), preparing.end(), is_it);
+  });
   const std::lock_guard<std::mutex> lock(mutex_);
   state_ = {view.epoch,
             static_cast<int>(view.members.size()),
             static_cast<int>(membership_.waiting()),
             membership_.finished(),
             membership_.error(),
-            std::move(members),
-            membership_.forsaken_seats()};
+            described(view.members),
+            described(preparing),
+            membership_.present(),
+            membership_.forsaken_seats(),
+            arrivals_};
 }
 
 Rendezvous::Rendezvous(RendezvousOptions options) : impl_(std::make_unique<Impl>(std::move(options))) {}
 Rendezvous::~Rendezvous() = default;
 std::string Rendezvous::address() const { return impl_->address(); }
 Rendezvous::State Rendezvous::state() const { return impl_->state(); }
+void Rendezvous::accept_result() { impl_->accept_result(); }
 
 }  // namespace thalweg::comm

@@ -2,6 +2,8 @@
 #include "comm/socket.h"
 
 #include <arpa/inet.h>
+#include <ifaddrs.h>
+#include <net/if.h>
 #include <netdb.h>
 #include <netinet/in.h>
 #include <netinet/tcp.h>
@@ -12,6 +14,7 @@
 #include <cerrno>
 #include <cstddef>
 #include <cstring>
+#include <memory>
 #include <thread>
 
 namespace thalweg::comm {
@@ -73,6 +76,16 @@ sockaddr_un local_address(const std::string& name, socklen_t& size) {
   return address;
 }
 
+/// Empty if it has none.
+std::string numeric_host(const sockaddr* address, socklen_t size) {
+  char host[NI_MAXHOST] = {};
+  ::getnameinfo(address, size, host, sizeof host, nullptr, 0, NI_NUMERICHOST);
+  return host;
+}
+
+/// 127.0.0.0/8, in the byte order of the network.
+bool is_loopback_number(in_addr_t address) { return (ntohl(address) >> 24U) == IN_LOOPBACKNET; }
+
 template <typename Attempt>
 FileDescriptor retry(const Deadline& deadline, std::string& error, Attempt attempt) {
   for (;;) {
@@ -106,7 +119,11 @@ FileDescriptor listen_tcp(const Address& address) {
   TW_REQUIRE(resolve(address, resolved, error), error);
   for (const addrinfo* entry = resolved.list; entry != nullptr; entry = entry->ai_next) {
     FileDescriptor socket(::socket(entry->ai_family, kType, 0));
-    if (!socket.valid()) continue;
+    if (!socket.valid()) {
+      // A kind of address that this host does not have says less than why another could not be used.
+      if (error.empty()) error = std::strerror(errno);
+      continue;
+    }
     const int on = 1;
     ::setsockopt(socket.get(), SOL_SOCKET, SO_REUSEADDR, &on, sizeof on);
     if (::bind(socket.get(), entry->ai_addr, entry->ai_addrlen) == 0 && ::listen(socket.get(), kBacklog) == 0) {
@@ -170,24 +187,50 @@ FileDescriptor connect_local(const std::string& name, const Deadline& deadline, 
   });
 }
 
-std::string own_address(const FileDescriptor& connected) {
+std::string own_address(int connected) {
   sockaddr_storage address{};
   socklen_t size = sizeof address;
-  char host[NI_MAXHOST];
-  const bool known =
-      ::getsockname(connected.get(), reinterpret_cast<sockaddr*>(&address), &size) == 0 &&
-      ::getnameinfo(reinterpret_cast<sockaddr*>(&address), size, host, sizeof host, nullptr, 0, NI_NUMERICHOST) == 0;
+  const bool known = ::getsockname(connected, reinterpret_cast<sockaddr*>(&address), &size) == 0;
   TW_REQUIRE(known, "a connected socket has no address: ", std::strerror(errno));
-  return host;
+  return numeric_host(reinterpret_cast<sockaddr*>(&address), size);
+}
+
+bool is_loopback(const std::string& host) {
+  if (host == "localhost") return true;
+  in_addr four{};
+  if (::inet_pton(AF_INET, host.c_str(), &four) == 1) return is_loopback_number(four.s_addr);
+  in6_addr six{};
+  if (::inet_pton(AF_INET6, host.c_str(), &six) != 1) return false;
+  uint32_t last = 0;
+  std::memcpy(&last, six.s6_addr + 12, sizeof last);
+  return IN6_IS_ADDR_LOOPBACK(&six) || (IN6_IS_ADDR_V4MAPPED(&six) && is_loopback_number(last));
+}
+
+std::string outside_address() {
+  ifaddrs* list = nullptr;
+  if (::getifaddrs(&list) != 0) return "";
+  const std::unique_ptr<ifaddrs, decltype(&::freeifaddrs)> owner(list, ::freeifaddrs);
+  std::string result;
+  for (const ifaddrs* entry = list; entry != nullptr; entry = entry->ifa_next) {
+    constexpr unsigned kUsable = IFF_UP | IFF_RUNNING;
+    if (entry->ifa_addr == nullptr || (entry->ifa_flags & (kUsable | IFF_LOOPBACK)) != kUsable) continue;
+    if (entry->ifa_addr->sa_family == AF_INET) return numeric_host(entry->ifa_addr, sizeof(sockaddr_in));
+    if (entry->ifa_addr->sa_family != AF_INET6 || !result.empty()) continue;
+    // A link-local one means nothing without the name that the interface has on this host.
+    const auto* six = reinterpret_cast<const sockaddr_in6*>(entry->ifa_addr);
+    if (!IN6_IS_ADDR_LINKLOCAL(&six->sin6_addr)) result = numeric_host(entry->ifa_addr, sizeof(sockaddr_in6));
+  }
+  return result;
 }
 
 std::string peer_address(const FileDescriptor& connected) {
   sockaddr_storage address{};
   socklen_t size = sizeof address;
   char host[NI_MAXHOST], port[NI_MAXSERV];
-  const bool known = ::getpeername(connected.get(), reinterpret_cast<sockaddr*>(&address), &size) == 0 &&
-                     ::getnameinfo(reinterpret_cast<sockaddr*>(&address), size, host, sizeof host, port, sizeof port,
-                                   NI_NUMERICHOST | NI_NUMERICSERV) == 0;
+  const bool connects = ::getpeername(connected.get(), reinterpret_cast<sockaddr*>(&address), &size) == 0;
+  if (connects && address.ss_family == AF_UNIX) return "a process of this host";
+  const bool known = connects && ::getnameinfo(reinterpret_cast<sockaddr*>(&address), size, host, sizeof host, port,
+                                               sizeof port, NI_NUMERICHOST | NI_NUMERICSERV) == 0;
   return known ? std::string(host) + ":" + port : "a connection that is gone";
 }
 

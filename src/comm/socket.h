@@ -31,7 +31,11 @@ FileDescriptor connect_tcp(const Address& address, const Deadline& deadline, std
 FileDescriptor connect_local(const std::string& name, const Deadline& deadline, std::string& error);
 
 /// The numeric address of this end of a connection, by which the other end's network can reach this host.
-std::string own_address(const FileDescriptor& connected);
+std::string own_address(int connected);
+/// Whether the host of an address, by number or as "localhost", can be reached from itself only.
+bool is_loopback(const std::string& host);
+/// The numeric address of this host's first interface that is up and leads to other hosts; empty if there is none.
+std::string outside_address();
 /// For messages: "10.0.0.7:4711".
 std::string peer_address(const FileDescriptor& connected);
 

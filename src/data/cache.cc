@@ -1,6 +1,7 @@
 // Copyright The Thalweg Authors. SPDX-License-Identifier: Apache-2.0
 #include "thalweg/data/cache.h"
 
+#include <fcntl.h>
 #include <unistd.h>
 
 #include <atomic>
@@ -21,7 +22,7 @@ class SpillFile {
  public:
   explicit SpillFile(const std::string& directory) {
     std::string pattern = (std::filesystem::path(directory) / "thalweg-cache-XXXXXX").string();
-    descriptor_ = ::mkstemp(pattern.data());
+    descriptor_ = ::mkostemp(pattern.data(), O_CLOEXEC);
     TW_REQUIRE(descriptor_ >= 0, directory, ": cannot keep a cache here: ", std::strerror(errno));
     ::unlink(pattern.c_str());
   }
@@ -59,9 +60,10 @@ class SpillFile {
 
 struct Entry {
   std::unique_ptr<uint8_t[]> memory;
-  int64_t offset = -1;  ///< in the file, if not in memory
+  const SpillFile* file = nullptr;  ///< if not in memory
+  int64_t offset = 0;               ///< in the file
   size_t bytes = 0;
-  bool present() const { return memory != nullptr || offset >= 0; }
+  bool present() const { return memory != nullptr || file != nullptr; }
 };
 
 }  // namespace
@@ -70,7 +72,7 @@ class SampleCache::Impl {
  public:
   Impl(int64_t size, const CacheOptions& options) : options_(options), entries_(static_cast<size_t>(size)) {
     TW_REQUIRE(options.memory_bytes >= 0 && options.disk_bytes >= 0, "a cache of negative size");
-    if (options.disk_bytes > 0) file_ = std::make_unique<SpillFile>(options.directory);
+    if (options.disk_bytes > 0) files_.push_back(std::make_unique<SpillFile>(options.directory));
   }
 
   bool get(int64_t number, std::vector<uint8_t>& bytes) const {
@@ -82,7 +84,7 @@ class SampleCache::Impl {
       if (entry.memory != nullptr) {
         std::memcpy(bytes.data(), entry.memory.get(), entry.bytes);
       } else {
-        found = file_->read(bytes.data(), entry.bytes, entry.offset);
+        found = entry.file->read(bytes.data(), entry.bytes, entry.offset);
       }
     }
     ++(found ? hits_ : misses_);
@@ -93,7 +95,6 @@ class SampleCache::Impl {
     const auto count = static_cast<int64_t>(bytes.size());
     Entry entry;
     entry.bytes = bytes.size();
-    int64_t offset = -1;
     {
       const std::unique_lock<std::shared_mutex> lock(mutex_);
       if (entries_[static_cast<size_t>(number)].present()) return;
@@ -106,16 +107,18 @@ class SampleCache::Impl {
         return;
       }
       if (!status_.disk_failure.empty() || status_.disk_bytes + count > options_.disk_bytes) return;
-      offset = status_.disk_bytes;
-      status_.disk_bytes += count;  // the place is ours; the bytes follow without the lock
+      if (!own_a_file()) return;
+      entry.file = files_.back().get();
+      entry.offset = end_of_file_;
+      end_of_file_ += count;  // the place is ours; the bytes follow without the lock
+      status_.disk_bytes += count;
     }
-    const int failure = file_->write(bytes.data(), bytes.size(), offset);
+    const int failure = entry.file->write(bytes.data(), bytes.size(), entry.offset);
     const std::unique_lock<std::shared_mutex> lock(mutex_);
     if (failure != 0) {
       status_.disk_failure = std::strerror(failure);
       return;
     }
-    entry.offset = offset;
     ++status_.on_disk;
     entries_[static_cast<size_t>(number)] = std::move(entry);
   }
@@ -129,10 +132,29 @@ class SampleCache::Impl {
   }
 
  private:
+  /// A process that was forked shares the file it finds with its parent and its siblings, none of which knows where the
+  /// others write. It may read what was there before the fork, and writes to a file of its own. False if none can be
+  /// had. Under the lock.
+  bool own_a_file() {
+    if (owner_ == ::getpid()) return true;
+    try {
+      files_.push_back(std::make_unique<SpillFile>(options_.directory));
+    } catch (const Error& error) {
+      status_.disk_failure = error.what();
+      return false;
+    }
+    owner_ = ::getpid();
+    end_of_file_ = 0;
+    return true;
+  }
+
   const CacheOptions options_;
   mutable std::shared_mutex mutex_;
   std::vector<Entry> entries_;
-  std::unique_ptr<SpillFile> file_;
+  /// The last one is written to, by the process `owner_` only.
+  std::vector<std::unique_ptr<SpillFile>> files_;
+  pid_t owner_ = ::getpid();
+  int64_t end_of_file_ = 0;
   CacheStatus status_;
   mutable std::atomic<int64_t> hits_{0}, misses_{0};
 };
@@ -145,10 +167,14 @@ CacheStatus SampleCache::status() const { return impl_->status(); }
 
 Cached::Cached(DatasetPtr source, const CacheOptions& options) : source_(std::move(source)) {
   TW_REQUIRE(source_ != nullptr, "cache of no dataset");
-  cache_ = std::make_unique<SampleCache>(source_->size(), options);
+  cache_ = std::make_shared<SampleCache>(source_->size(), options);
 }
 
 void Cached::read(std::span<const int64_t> indices, const Draw& draw, const Batch& batch, int64_t row) const {
+  // A reader that was given up on may come back when this object is gone: from here on it uses what it holds itself.
+  const DatasetPtr source = source_;
+  const std::shared_ptr<SampleCache> cache = cache_;
+  const int64_t samples = size();
   thread_local std::vector<uint8_t> bytes;
   const auto for_each_row = [&](const auto& act) {
     for (const std::vector<Tensor>* tensors : {&batch.inputs, &batch.targets}) {
@@ -156,18 +182,18 @@ void Cached::read(std::span<const int64_t> indices, const Draw& draw, const Batc
     }
   };
   for (const int64_t index : indices) {
-    TW_REQUIRE(index >= 0 && index < size(), "dataset of ", size(), " samples has no sample ", index);
-    if (cache_->get(index, bytes)) {
+    TW_REQUIRE(index >= 0 && index < samples, "dataset of ", samples, " samples has no sample ", index);
+    if (cache->get(index, bytes)) {
       const uint8_t* from = bytes.data();
       for_each_row([&](char* to, size_t count) {
         std::memcpy(to, from, count);
         from += count;
       });
     } else {
-      source_->read(std::span(&index, 1), draw, batch, row);
+      source->read(std::span(&index, 1), draw, batch, row);
       bytes.clear();
       for_each_row([&](const char* from, size_t count) { bytes.insert(bytes.end(), from, from + count); });
-      cache_->put(index, bytes);
+      cache->put(index, bytes);
     }
     ++row;
   }

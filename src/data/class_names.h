@@ -14,6 +14,8 @@ struct Labels {
 };
 
 /// If every text is a whole number, these are the labels; otherwise classes are numbered in the order of their names.
-Labels number_classes(const std::vector<std::string>& texts);
+/// Throws Error that begins with `where` if a number is too large to be that of a class: there is a name for each up to
+/// the largest.
+Labels number_classes(const std::string& where, const std::vector<std::string>& texts);
 
 }  // namespace thalweg::data

@@ -5,7 +5,6 @@
 #include <atomic>
 #include <mutex>
 #include <sstream>
-#include <thread>
 
 #include "base/threads.h"
 #include "data/file_bytes.h"
@@ -23,17 +22,23 @@ struct Part {
 
 class Survey {
  public:
-  Survey(const std::string& directory, const DecodeOptions& options, const Progress& progress)
-      : directory_(directory), options_(options), progress_(progress) {
-    list_images(directory, "", paths_);
+  /// Of files of this machine if `files` is null.
+  Survey(const std::string& directory, const Files* files, const DecodeOptions& options, const Progress& progress)
+      : directory_(directory), files_(files), options_(options), progress_(progress) {
+    if (files == nullptr) {
+      list_images(directory, "", paths_);
+    } else {
+      for (const std::string& path : files->list()) {
+        if (has_image_extension(path)) paths_.add(path);
+      }
+    }
     TW_REQUIRE(paths_.size() > 0, directory, ": holds no images");
   }
 
   Part run(int threads) {
     std::vector<Part> parts(static_cast<size_t>(threads));
-    std::vector<std::thread> workers;
-    for (Part& part : parts) workers.emplace_back([&] { work(part); });
-    for (std::thread& worker : workers) worker.join();
+    std::atomic<size_t> next_part{0};
+    run_on_threads(threads, [&] { work(parts[next_part++]); });
     for (size_t i = 1; i < parts.size(); ++i) {
       for (const auto& [format, count] : parts[i].formats) parts[0].formats[format] += count;
       parts[0].sizes.insert(parts[0].sizes.end(), parts[i].sizes.begin(), parts[i].sizes.end());
@@ -49,7 +54,11 @@ class Survey {
     for (size_t i = next_++; i < paths_.size(); i = next_++) {
       const std::string path = directory_ + "/" + std::string(paths_[i]);
       try {
-        read_file(path, bytes);
+        if (files_ == nullptr) {
+          read_file(path, bytes);
+        } else {
+          files_->read(std::string(paths_[i]), bytes, kMostFileBytes);
+        }
         const ImageInfo info = inspect_image(bytes, path, options_);
         decode_image(bytes, path, options_);
         ++part.formats[name_of(info.format)];
@@ -69,6 +78,7 @@ class Survey {
   }
 
   const std::string directory_;
+  const Files* const files_;
   const DecodeOptions options_;
   const Progress progress_;
   TextList paths_;
@@ -88,11 +98,7 @@ void count_classes(const TextList& paths, std::map<std::string, int64_t>& classe
   }
 }
 
-}  // namespace
-
-ImageSummary describe_images(const std::string& directory, const DecodeOptions& options, const Progress& progress,
-                             int threads) {
-  Survey survey(directory, options, progress);
+ImageSummary summarize(Survey& survey, int threads) {
   Part found = survey.run(threads > 0 ? threads : available_processors());
   ImageSummary result;
   result.images = static_cast<int64_t>(survey.paths().size());
@@ -109,6 +115,19 @@ ImageSummary describe_images(const std::string& directory, const DecodeOptions& 
     result.mean_width += static_cast<double>(size.width) / count;
   }
   return result;
+}
+
+}  // namespace
+
+ImageSummary describe_images(const std::string& directory, const DecodeOptions& options, const Progress& progress,
+                             int threads) {
+  Survey survey(directory, nullptr, options, progress);
+  return summarize(survey, threads);
+}
+
+ImageSummary describe_images(const Files& files, const DecodeOptions& options, const Progress& progress, int threads) {
+  Survey survey(files.name(), &files, options, progress);
+  return summarize(survey, threads);
 }
 
 std::string to_string(const ImageSummary& summary, size_t most) {

@@ -3,10 +3,11 @@
 
 #include <algorithm>
 #include <cmath>
-#include <nlohmann/json.hpp>
 #include <set>
+#include <unordered_map>
 
 #include "base/text.h"
+#include "data/features_json.h"
 
 namespace thalweg::data {
 namespace {
@@ -17,11 +18,11 @@ using Texts = std::vector<std::string>;
 
 template <typename Columns>
 auto& find_column(Columns& columns, const std::string& name) {
-  std::vector<std::string> known;
   for (auto& column : columns) {
     if (column.name == name) return column;
-    known.push_back(column.name);
   }
+  std::vector<std::string> known;
+  for (auto& column : columns) known.push_back(column.name);
   raise("there is no column '", name, "'; near: ", nearest_names(name, known));
 }
 
@@ -40,6 +41,16 @@ Numbers numbers_of(const Column& column) {
   const auto* integers = std::get_if<Integers>(&column.values);
   TW_REQUIRE(integers != nullptr, "column '", column.name, "' holds text: index or hash it first");
   return {integers->begin(), integers->end()};
+}
+
+/// To learn from: one NaN would make a NaN of everything that is scaled by it.
+Numbers finite_numbers_of(const Column& column) {
+  Numbers values = numbers_of(column);
+  for (size_t row = 0; row < values.size(); ++row) {
+    TW_REQUIRE(std::isfinite(values[row]), "column '", column.name, "' holds ", values[row], " in row ", row,
+               ": leave such rows out or fill them");
+  }
+  return values;
 }
 
 /// FNV-1a, with a separator after each part so that "a" "bc" and "ab" "c" differ.
@@ -67,7 +78,7 @@ void fit(StringIndex& f, const std::vector<Column>& columns) {
 }
 
 void fit(MinMaxScale& f, const std::vector<Column>& columns) {
-  const Numbers values = numbers_of(find_column(columns, f.column));
+  const Numbers values = finite_numbers_of(find_column(columns, f.column));
   TW_REQUIRE(!values.empty(), "column '", f.column, "' has no rows to fit to");
   const auto [low, high] = std::minmax_element(values.begin(), values.end());
   f.low = *low;
@@ -75,7 +86,7 @@ void fit(MinMaxScale& f, const std::vector<Column>& columns) {
 }
 
 void fit(StandardScale& f, const std::vector<Column>& columns) {
-  const Numbers values = numbers_of(find_column(columns, f.column));
+  const Numbers values = finite_numbers_of(find_column(columns, f.column));
   TW_REQUIRE(!values.empty(), "column '", f.column, "' has no rows to fit to");
   const auto count = static_cast<double>(values.size());
   f.mean = 0;
@@ -87,8 +98,9 @@ void fit(StandardScale& f, const std::vector<Column>& columns) {
 
 void fit(OneHot& f, const std::vector<Column>& columns) {
   if (f.size > 0) return;
-  for (const double value : numbers_of(find_column(columns, f.column))) {
-    TW_REQUIRE(value < 1e6, "column '", f.column, "': ", value, " is too large for one-hot");
+  for (const double value : finite_numbers_of(find_column(columns, f.column))) {
+    TW_REQUIRE(value < static_cast<double>(kMostOneHot), "column '", f.column, "': ", value,
+               " is too large for one-hot");
     f.size = std::max(f.size, static_cast<int64_t>(value) + 1);
   }
 }
@@ -98,11 +110,13 @@ void fit(F& /*nothing to learn*/, const std::vector<Column>& /*columns*/) {}
 
 void apply(const StringIndex& f, std::vector<Column>& columns) {
   Column& column = find_column(columns, f.column);
+  // Others may have written the categories in an order of their own.
+  std::unordered_map<std::string_view, int64_t> numbers;
+  for (const std::string& category : f.categories) numbers.emplace(category, static_cast<int64_t>(numbers.size()));
   Integers result;
   for (const std::string& text : texts_of(column)) {
-    const auto place = std::lower_bound(f.categories.begin(), f.categories.end(), text);
-    const bool known = place != f.categories.end() && *place == text;
-    result.push_back(known ? place - f.categories.begin() : static_cast<int64_t>(f.categories.size()));
+    const auto found = numbers.find(text);
+    result.push_back(found != numbers.end() ? found->second : static_cast<int64_t>(f.categories.size()));
   }
   column.values = std::move(result);
 }
@@ -119,7 +133,6 @@ void apply(const MinMaxScale& f, std::vector<Column>& columns) { scale(columns, 
 void apply(const StandardScale& f, std::vector<Column>& columns) { scale(columns, f.column, f.mean, f.deviation); }
 
 void apply(const CrossHash& f, std::vector<Column>& columns) {
-  TW_REQUIRE(f.buckets > 0 && !f.columns.empty(), "cross_hash: needs columns, and buckets to put them in");
   std::vector<Texts> parts;
   for (const std::string& name : f.columns) parts.push_back(texts_of(find_column(columns, name)));
   Integers result;
@@ -135,7 +148,6 @@ void apply(const CrossHash& f, std::vector<Column>& columns) {
 }
 
 void apply(const HashBucket& f, std::vector<Column>& columns) {
-  TW_REQUIRE(f.buckets > 0, "hash_bucket: ", f.buckets, " buckets");
   Column& column = find_column(columns, f.column);
   Integers result;
   for (const std::string& text : texts_of(column)) {
@@ -147,7 +159,11 @@ void apply(const HashBucket& f, std::vector<Column>& columns) {
 }
 
 void apply(const OneHot& f, std::vector<Column>& columns) {
+  constexpr int64_t kMostElements = int64_t{1} << 31;
   const Numbers values = numbers_of(find_column(columns, f.column));
+  TW_REQUIRE(f.size > 0, "one_hot of column '", f.column, "' has no size: it was not fitted to any class");
+  TW_REQUIRE(static_cast<int64_t>(values.size()) <= kMostElements / f.size, "one_hot of column '", f.column,
+             "': ", values.size(), " rows of ", f.size, " columns are too many at once");
   for (int64_t k = 0; k < f.size; ++k) {
     Numbers hot;
     for (const double value : values) hot.push_back(value == static_cast<double>(k) ? 1.0 : 0.0);
@@ -160,6 +176,10 @@ void apply(const OneHot& f, std::vector<Column>& columns) {
 
 int64_t Column::rows() const {
   return std::visit([](const auto& all) { return static_cast<int64_t>(all.size()); }, values);
+}
+
+Features::Features(std::vector<Feature> features) : features_(std::move(features)) {
+  for (const Feature& feature : features_) check_feature(feature);
 }
 
 void Features::fit(std::vector<Column>& columns) {
@@ -194,55 +214,6 @@ Tensor to_tensor(const std::vector<Column>& columns, const std::vector<std::stri
     for (int64_t r = 0; r < rows; ++r) result.data<double>()[r * width + c] = values[static_cast<size_t>(r)];
   }
   return result.to(dtype);
-}
-
-// The JSON names are in the order of the variant's alternatives.
-NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE_WITH_DEFAULT(StringIndex, column, categories)
-NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE_WITH_DEFAULT(MinMaxScale, column, low, high)
-NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE_WITH_DEFAULT(StandardScale, column, mean, deviation)
-NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE_WITH_DEFAULT(HashBucket, column, buckets)
-NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE_WITH_DEFAULT(CrossHash, columns, name, buckets)
-NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE_WITH_DEFAULT(OneHot, column, size)
-
-namespace {
-
-using Json = nlohmann::json;
-
-constexpr std::array<const char*, std::variant_size_v<Feature>> kKinds = {
-    "string_index", "min_max_scale", "standard_scale", "hash_bucket", "cross_hash", "one_hot"};
-
-template <size_t kIndex = 0>
-Feature feature_from_json(const std::string& kind, const Json& json) {
-  if constexpr (kIndex == std::variant_size_v<Feature>) {
-    raise("there is no feature '", kind, "'; near: ", nearest_names(kind, {kKinds.begin(), kKinds.end()}));
-  } else {
-    if (kind != kKinds[kIndex]) return feature_from_json<kIndex + 1>(kind, json);
-    return json.get<std::variant_alternative_t<kIndex, Feature>>();
-  }
-}
-
-}  // namespace
-
-std::string Features::to_json() const {
-  Json list = Json::array();
-  for (const Feature& feature : features_) {
-    Json json = std::visit([](const auto& f) { return Json(f); }, feature);
-    json["kind"] = kKinds[feature.index()];
-    list.push_back(std::move(json));
-  }
-  return list.dump();
-}
-
-Features Features::from_json(const std::string& text) {
-  try {
-    std::vector<Feature> features;
-    for (const Json& item : Json::parse(text)) {
-      features.push_back(feature_from_json(item.at("kind").get<std::string>(), item));
-    }
-    return Features(std::move(features));
-  } catch (const Json::exception& error) {
-    raise("features: ", error.what());
-  }
 }
 
 }  // namespace thalweg::data

@@ -3,8 +3,8 @@
 
 #include <algorithm>
 #include <atomic>
-#include <thread>
 
+#include "base/threads.h"
 #include "data/image/codec.h"
 
 namespace thalweg::data {
@@ -34,8 +34,8 @@ Tensor pixels_of(const ImageBytes& image, const DecodeOptions& options) {
 }
 
 void run_one(const Pipeline& pipeline, const DecodeOptions& options, const ImageBytes& image, void* row) {
-  ImageSample sample =
-      image.channels > 0 ? ImageSample(pixels_of(image, options)) : ImageSample(image.bytes, image.name, options);
+  ImageSample sample = image.channels > 0 ? ImageSample(pixels_of(image, options), image.name, options)
+                                          : ImageSample(image.bytes, image.name, options);
   pipeline.run(sample, {}, 0, row);
 }
 
@@ -56,11 +56,8 @@ std::vector<std::string> run_pipeline(const Pipeline& pipeline, const DecodeOpti
       }
     }
   };
-  std::vector<std::thread> others;
   const size_t useful = std::min(static_cast<size_t>(std::max(1, threads)), images.size());
-  for (size_t i = 1; i < useful; ++i) others.emplace_back(work);
-  work();
-  for (std::thread& other : others) other.join();
+  run_on_threads(static_cast<int>(useful), work);
   return problems;
 }
 

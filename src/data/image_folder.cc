@@ -103,6 +103,7 @@ class ImageFolder::Impl {
   const Pipeline& pipeline() const { return options_.pipeline; }
   const LabelledFiles& files() const { return files_; }
   bool has_labels() const { return options_.labels != ImageLabels::kNone; }
+  int64_t label(int64_t index) const { return has_labels() ? files_.labels[static_cast<size_t>(index)] : -1; }
   std::string path(int64_t index) const {
     TW_REQUIRE(index >= 0 && index < size(), directory_, ": ", size(), " images, none has the number ", index);
     return directory_ + "/" + std::string(files_.paths[static_cast<size_t>(index)]);
@@ -131,13 +132,13 @@ class ImageFolder::Impl {
 ImageSample ImageFolder::Impl::sample(int64_t index, const std::string& path, std::vector<uint8_t>& bytes) const {
   const bool keeps_pixels = cache_ != nullptr && options_.cache_what == ImageCache::kPixels;
   const bool kept = cache_ != nullptr && cache_->get(index, bytes);
-  if (kept && keeps_pixels) return ImageSample(unpack_pixels(bytes));
+  if (kept && keeps_pixels) return ImageSample(unpack_pixels(bytes), path, options_.decode);
   if (!kept) read_bytes(index, path, bytes);
   if (keeps_pixels) {
     Tensor pixels = decode_image(bytes, path, options_.decode);
     pack_pixels(pixels, bytes);
     cache_->put(index, bytes);
-    return ImageSample(std::move(pixels));
+    return ImageSample(std::move(pixels), path, options_.decode);
   }
   if (!kept && cache_ != nullptr) cache_->put(index, bytes);
   return ImageSample(bytes, path, options_.decode);
@@ -150,11 +151,11 @@ void ImageFolder::Impl::read_image(int64_t index, const Draw& draw, void* target
 }
 
 ImageFolder::ImageFolder(const std::string& directory, const ImageFolderOptions& options)
-    : impl_(std::make_unique<Impl>(directory, nullptr, options)) {}
+    : impl_(std::make_shared<Impl>(directory, nullptr, options)) {}
 ImageFolder::ImageFolder(FilesPtr files, const ImageFolderOptions& options) {
   TW_REQUIRE(files != nullptr, "an image folder needs files, got a null pointer");
   const std::string name = files->name();
-  impl_ = std::make_unique<Impl>(name, std::move(files), options);
+  impl_ = std::make_shared<Impl>(name, std::move(files), options);
 }
 ImageFolder::~ImageFolder() = default;
 
@@ -166,9 +167,10 @@ std::vector<TensorType> ImageFolder::target_types() const {
 }
 
 void ImageFolder::read(std::span<const int64_t> indices, const Draw& draw, const Batch& batch, int64_t row) const {
+  const std::shared_ptr<Impl> impl = impl_;
   for (const int64_t index : indices) {
-    impl_->read_image(index, draw, row_of(batch.inputs[0], row));
-    if (impl_->has_labels()) batch.targets[0].data<int64_t>()[row] = label(index);
+    impl->read_image(index, draw, row_of(batch.inputs[0], row));
+    if (impl->has_labels()) batch.targets[0].data<int64_t>()[row] = impl->label(index);
     ++row;
   }
 }
@@ -176,9 +178,7 @@ void ImageFolder::read(std::span<const int64_t> indices, const Draw& draw, const
 const std::vector<std::string>& ImageFolder::classes() const { return impl_->files().classes; }
 const Pipeline& ImageFolder::pipeline() const { return impl_->pipeline(); }
 std::string ImageFolder::path(int64_t index) const { return impl_->path(index); }
-int64_t ImageFolder::label(int64_t index) const {
-  return impl_->has_labels() ? impl_->files().labels[static_cast<size_t>(index)] : -1;
-}
+int64_t ImageFolder::label(int64_t index) const { return impl_->label(index); }
 CacheStatus ImageFolder::cache_status() const { return impl_->cache_status(); }
 
 }  // namespace thalweg::data

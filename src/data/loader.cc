@@ -7,6 +7,8 @@
 #include <deque>
 #include <exception>
 #include <mutex>
+#include <sstream>
+#include <system_error>
 #include <thread>
 
 #include "base/threads.h"
@@ -54,38 +56,43 @@ Tensor without_rows(const Tensor& tensor, const std::vector<int64_t>& bad) {
   return tensor.rows(0, kept);
 }
 
-}  // namespace
+/// How often a thread that waits asks whether it still should.
+constexpr std::chrono::milliseconds kLookEvery{100};
+/// What threads have for their end after a wait for them was given up.
+constexpr std::chrono::seconds kLastGrace{2};
+/// More could not be added to a time.
+constexpr std::chrono::seconds kLongest = std::chrono::hours(24 * 365);
 
-void SkippedSamples::add(const SkippedSamples& others) {
-  count += others.count;
-  for (const std::string& reason : others.reasons) {
-    const bool known = std::find(reasons.begin(), reasons.end(), reason) != reasons.end();
-    if (!known && reasons.size() < kMostReasons) reasons.push_back(reason);
-  }
-}
+using Clock = std::chrono::steady_clock;
 
-std::string to_string(const SkippedSamples& skipped) {
-  if (skipped.count == 0) return "";
-  std::string text = std::to_string(skipped.count) + " samples that could not be read were left out";
-  for (size_t i = 0; i < std::min(kReasonsTold, skipped.reasons.size()); ++i) {
-    text += (i == 0 ? ": " : "; ") + skipped.reasons[i];
-  }
-  return text + (skipped.reasons.size() > kReasonsTold ? "; ..." : "");
-}
-
-class Loader::Impl {
+/// What the threads of a loader work on. Each of them owns it with the others: one that was left behind may come back
+/// when the loader is gone.
+class Reading {
  public:
-  Impl(const Dataset& dataset, const BatchSampler& sampler, const LoaderOptions& options);
-  ~Impl();
+  Reading(const Dataset& dataset, const BatchSampler& sampler, const LoaderOptions& options)
+      : dataset_(dataset),
+        sampler_(sampler),
+        options_(options),
+        depth_(static_cast<size_t>(std::max(options.depth, 1))),
+        pool_(std::make_shared<BatchPool>(dataset, sampler.options().batch_size, depth_ + 1)),
+        remaining_(options.max_batches) {}
+
+  /// What a thread does from its beginning to its end.
+  void work();
+  void add_thread(int count);
   bool next(LoadedBatch& result);
   SkippedSamples skipped() const;
+  /// Has all threads end. False if one has not after as long as it may take.
+  bool end();
 
  private:
-  void work();
+  void read_slots();
   void open_slot();
   std::shared_ptr<Slot> claim(std::unique_lock<std::mutex>& lock, size_t& task);
   void read_task(Slot& slot, size_t task);
+  bool is_stopped() const;
   void leave_out_bad(Slot& slot);
+  void wait_for_batch(std::unique_lock<std::mutex>& lock);
 
   const Dataset& dataset_;
   BatchSampler sampler_;
@@ -94,39 +101,21 @@ class Loader::Impl {
   std::shared_ptr<BatchPool> pool_;
 
   mutable std::mutex mutex_;
-  std::condition_variable completed_, wanted_;
+  std::condition_variable completed_, wanted_, ended_;
   /// In the sampler's order; at most depth_. Slots are shared with the threads that read them.
   std::deque<std::shared_ptr<Slot>> slots_;
   int64_t remaining_;
+  int running_ = 0;
   bool stop_ = false;
+  bool gave_up_ = false;
+  /// What ended a thread before its time.
+  std::exception_ptr failure_;
   SkippedSamples skipped_;
   /// Since the last batch of which something could be read.
   int64_t bad_in_a_row_ = 0;
-  std::vector<std::thread> threads_;
 };
 
-Loader::Impl::Impl(const Dataset& dataset, const BatchSampler& sampler, const LoaderOptions& options)
-    : dataset_(dataset),
-      sampler_(sampler),
-      options_(options),
-      depth_(static_cast<size_t>(std::max(options.depth, 1))),
-      pool_(std::make_shared<BatchPool>(dataset, sampler.options().batch_size, depth_ + 1)),
-      remaining_(options.max_batches) {
-  const int automatic = dataset.is_costly() ? available_processors() : 1;
-  const int count = options.threads > 0 ? options.threads : automatic;
-  for (int i = 0; i < count; ++i) threads_.emplace_back([this] { work(); });
-}
-
-Loader::Impl::~Impl() {
-  {
-    const std::lock_guard<std::mutex> lock(mutex_);
-    stop_ = true;
-  }
-  wanted_.notify_all();
-  for (std::thread& thread : threads_) thread.join();
-}
-
-void Loader::Impl::open_slot() {
+void Reading::open_slot() {
   auto slot = std::make_shared<Slot>();
   slot->loaded.position = sampler_.position();
   slot->loaded.whole_samples = sampler_.batch_samples();
@@ -151,7 +140,7 @@ void Loader::Impl::open_slot() {
 }
 
 /// Waits for a task; null when the loader ends.
-std::shared_ptr<Slot> Loader::Impl::claim(std::unique_lock<std::mutex>& lock, size_t& task) {
+std::shared_ptr<Slot> Reading::claim(std::unique_lock<std::mutex>& lock, size_t& task) {
   const auto unclaimed = [](const std::shared_ptr<Slot>& slot) { return !slot->claimed(); };
   while (!stop_) {
     const auto found = std::find_if(slots_.begin(), slots_.end(), unclaimed);
@@ -169,7 +158,7 @@ std::shared_ptr<Slot> Loader::Impl::claim(std::unique_lock<std::mutex>& lock, si
   return nullptr;
 }
 
-void Loader::Impl::read_task(Slot& slot, size_t task) {
+void Reading::read_task(Slot& slot, size_t task) {
   const size_t begin = task * slot.grain;
   const std::span<const int64_t> indices(slot.indices.data() + begin,
                                          std::min(slot.grain, slot.indices.size() - begin));
@@ -192,10 +181,16 @@ void Loader::Impl::read_task(Slot& slot, size_t task) {
     }
   };
   if (read(0, indices.size())) return;
-  for (size_t i = 0; i < indices.size(); ++i) read(i, 1);  // one by one, to know which are bad
+  // One by one, to know which are bad. Nobody keeps the dataset for a loader that has ended.
+  for (size_t i = 0; i < indices.size() && !is_stopped(); ++i) read(i, 1);
 }
 
-void Loader::Impl::leave_out_bad(Slot& slot) {
+bool Reading::is_stopped() const {
+  const std::lock_guard<std::mutex> lock(mutex_);
+  return stop_;
+}
+
+void Reading::leave_out_bad(Slot& slot) {
   const bool all_bad = !slot.indices.empty() && slot.failures.size() == slot.indices.size();
   bad_in_a_row_ = all_bad ? bad_in_a_row_ + static_cast<int64_t>(slot.indices.size()) : 0;
   if (slot.failures.empty()) return;
@@ -213,7 +208,7 @@ void Loader::Impl::leave_out_bad(Slot& slot) {
   slot.failures.clear();
 }
 
-void Loader::Impl::work() {
+void Reading::read_slots() {
   std::unique_lock<std::mutex> lock(mutex_);
   size_t task = 0;
   while (const std::shared_ptr<Slot> slot = claim(lock, task)) {
@@ -225,16 +220,67 @@ void Loader::Impl::work() {
   }
 }
 
-bool Loader::Impl::next(LoadedBatch& result) {
-  const auto begin = std::chrono::steady_clock::now();
+void Reading::work() {
+  std::exception_ptr failure;
+  try {
+    read_slots();
+  } catch (...) {  // not for want of a sample, but out of memory or the like
+    failure = std::current_exception();
+  }
+  const std::lock_guard<std::mutex> lock(mutex_);
+  if (failure) failure_ = failure;
+  --running_;
+  completed_.notify_all();
+  ended_.notify_all();
+}
+
+void Reading::add_thread(int count) {
+  const std::lock_guard<std::mutex> lock(mutex_);
+  running_ += count;
+}
+
+bool Reading::end() {
+  std::unique_lock<std::mutex> lock(mutex_);
+  stop_ = true;
+  wanted_.notify_all();
+  const std::chrono::seconds grace = gave_up_ ? kLastGrace : std::min(options_.patience, kLongest);
+  return ended_.wait_for(lock, grace, [&] { return running_ == 0; });
+}
+
+/// Until the next batch is there, there will be none, or a thread has failed.
+void Reading::wait_for_batch(std::unique_lock<std::mutex>& lock) {
+  const auto ready = [&] { return failure_ || (slots_.empty() ? remaining_ == 0 : slots_.front()->complete()); };
+  const auto begin = Clock::now();
+  std::chrono::seconds patience = std::min(options_.patience, kLongest);
+  auto deadline = begin + patience;
+  bool stopping = false;
+  for (;;) {
+    const bool asks = options_.stopping && !stopping;
+    if (completed_.wait_until(lock, asks ? std::min(deadline, Clock::now() + kLookEvery) : deadline, ready)) return;
+    if (Clock::now() >= deadline) break;
+    if (!asks) continue;
+    lock.unlock();
+    stopping = options_.stopping();
+    lock.lock();
+    if (stopping) deadline = std::min(deadline, Clock::now() + options_.stop_patience);
+  }
+  gave_up_ = true;
+  const SamplerPosition at = slots_.empty() ? sampler_.position() : slots_.front()->loaded.position;
+  std::ostringstream text;
+  text << "no batch within " << (stopping ? options_.stop_patience : patience).count() << " s"
+       << (stopping ? " after a stop was asked for" : "") << ": reading epoch " << at.epoch << ", batch " << at.batch
+       << " has not ended";
+  if (stopping) throw WaitStopped(text.str());
+  raise(text.str());
+}
+
+bool Reading::next(LoadedBatch& result) {
+  const auto begin = Clock::now();
   result.batch = {};  // gives its memory back before the next one is asked for
   std::unique_lock<std::mutex> lock(mutex_);
-  const auto ready = [&] { return slots_.empty() ? remaining_ == 0 : slots_.front()->complete(); };
-  if (!completed_.wait_for(lock, options_.patience, ready)) {
-    const SamplerPosition at = slots_.empty() ? sampler_.position() : slots_.front()->loaded.position;
-    raise("no batch within ", options_.patience.count(), " s: reading epoch ", at.epoch, ", batch ", at.batch,
-          " has not ended");
-  }
+  wait_for_batch(lock);
+  const bool complete = !slots_.empty() && slots_.front()->complete();
+  if (failure_ && !complete) std::rethrow_exception(failure_);
   if (slots_.empty()) return false;
   Slot& slot = *slots_.front();
   leave_out_bad(slot);
@@ -245,13 +291,75 @@ bool Loader::Impl::next(LoadedBatch& result) {
   result = std::move(slot.loaded);
   slots_.pop_front();
   wanted_.notify_all();
-  result.wait_seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
+  result.wait_seconds = std::chrono::duration<double>(Clock::now() - begin).count();
   return true;
 }
 
-SkippedSamples Loader::Impl::skipped() const {
+SkippedSamples Reading::skipped() const {
   const std::lock_guard<std::mutex> lock(mutex_);
   return skipped_;
+}
+
+}  // namespace
+
+void SkippedSamples::add(const SkippedSamples& others) {
+  count += others.count;
+  for (const std::string& reason : others.reasons) {
+    const bool known = std::find(reasons.begin(), reasons.end(), reason) != reasons.end();
+    if (!known && reasons.size() < kMostReasons) reasons.push_back(reason);
+  }
+}
+
+std::string to_string(const SkippedSamples& skipped) {
+  if (skipped.count == 0) return "";
+  std::string text = std::to_string(skipped.count) + " samples that could not be read were left out";
+  for (size_t i = 0; i < std::min(kReasonsTold, skipped.reasons.size()); ++i) {
+    text += (i == 0 ? ": " : "; ") + skipped.reasons[i];
+  }
+  return text + (skipped.reasons.size() > kReasonsTold ? "; ..." : "");
+}
+
+class Loader::Impl {
+ public:
+  Impl(const Dataset& dataset, const BatchSampler& sampler, const LoaderOptions& options);
+  ~Impl();
+  Impl(const Impl&) = delete;
+  Impl& operator=(const Impl&) = delete;
+  bool next(LoadedBatch& result) { return reading_->next(result); }
+  SkippedSamples skipped() const { return reading_->skipped(); }
+
+ private:
+  void start(int threads);
+
+  const std::shared_ptr<Reading> reading_;
+  std::vector<std::thread> threads_;
+};
+
+Loader::Impl::Impl(const Dataset& dataset, const BatchSampler& sampler, const LoaderOptions& options)
+    : reading_(std::make_shared<Reading>(dataset, sampler, options)) {
+  const int automatic = dataset.is_costly() ? available_processors() : 1;
+  start(options.threads > 0 ? options.threads : automatic);
+}
+
+/// Fewer if the system gives no more, as under a limit of processes.
+void Loader::Impl::start(int threads) {
+  threads_.reserve(static_cast<size_t>(threads));
+  for (int i = 0; i < threads; ++i) {
+    reading_->add_thread(1);
+    try {
+      threads_.emplace_back([reading = reading_] { reading->work(); });
+    } catch (const std::system_error& error) {
+      reading_->add_thread(-1);
+      TW_REQUIRE(i > 0, "no thread can be started to read data: ", error.what(),
+                 "; look at the limits of processes (ulimit -u, pids.max of the control group)");
+      return;
+    }
+  }
+}
+
+Loader::Impl::~Impl() {
+  const bool ended = reading_->end();
+  for (std::thread& thread : threads_) ended ? thread.join() : thread.detach();
 }
 
 Loader::Loader(const Dataset& dataset, const BatchSampler& sampler, const LoaderOptions& options)

@@ -3,13 +3,17 @@
 
 #include <nlohmann/json.hpp>
 
+#include "data/json_keys.h"
+
 namespace thalweg::data {
 namespace {
 
 using nlohmann::json;
 
 constexpr const char* kPreprocessing = "thalweg.preprocessing";
+constexpr const char* kText = "thalweg.text";
 constexpr const char* kFeatures = "thalweg.features";
+constexpr const char* kColumns = "thalweg.columns";
 constexpr const char* kClassNames = "thalweg.class_names";
 
 /// The property, from JSON; nothing if there is none.
@@ -24,27 +28,57 @@ std::optional<T> read_property(const std::map<std::string, std::string>& propert
   }
 }
 
+std::vector<std::string> names_in(const json& list, const char* property) {
+  TW_REQUIRE(list.is_array(), "metadata ", property, ": is no JSON list of names");
+  std::vector<std::string> names;
+  for (const json& name : list) {
+    TW_REQUIRE(name.is_string(), "metadata ", property, ": holds something else than names");
+    names.push_back(name.get<std::string>());
+  }
+  return names;
+}
+
+/// The property's JSON, null if there is none.
+json read_json(const std::map<std::string, std::string>& properties, const char* name) {
+  const auto found = properties.find(name);
+  return found == properties.end() ? json() : json::parse(found->second, nullptr, false);
+}
+
 }  // namespace
+
+ModelMetadata metadata_of(const ImageFolder& images) {
+  return {.preprocessing = images.pipeline(), .class_names = images.classes()};
+}
+
+ModelMetadata metadata_of(const TextLines& lines) {
+  return {.text = lines.preprocessing(), .class_names = lines.classes()};
+}
 
 std::map<std::string, std::string> to_properties(const ModelMetadata& metadata) {
   std::map<std::string, std::string> properties;
-  if (metadata.preprocessing.has_value()) properties[kPreprocessing] = metadata.preprocessing->to_json();
+  if (metadata.preprocessing.has_value()) {
+    properties[kPreprocessing] = metadata.preprocessing->for_prediction().to_json();
+  }
+  if (metadata.text.has_value()) properties[kText] = metadata.text->to_json();
   if (metadata.features.has_value()) properties[kFeatures] = metadata.features->to_json();
-  if (!metadata.class_names.empty()) properties[kClassNames] = json(metadata.class_names).dump();
+  if (!metadata.columns.empty()) properties[kColumns] = dump_json("columns", metadata.columns);
+  if (!metadata.class_names.empty()) properties[kClassNames] = dump_json("class names", metadata.class_names);
   return properties;
 }
 
 ModelMetadata metadata_from(const std::map<std::string, std::string>& properties) {
   ModelMetadata metadata;
   metadata.preprocessing = read_property<Pipeline>(properties, kPreprocessing);
+  // Not every writer has left chance out.
+  if (metadata.preprocessing.has_value()) metadata.preprocessing = metadata.preprocessing->for_prediction();
+  metadata.text = read_property<TextPreprocessing>(properties, kText);
   metadata.features = read_property<Features>(properties, kFeatures);
-  const auto names = properties.find(kClassNames);
-  if (names == properties.end()) return metadata;
-  const json list = json::parse(names->second, nullptr, false);
-  TW_REQUIRE(list.is_array(), "metadata ", kClassNames, ": is no JSON list of names");
-  for (const json& name : list) {
-    TW_REQUIRE(name.is_string(), "metadata ", kClassNames, ": holds something else than names");
-    metadata.class_names.push_back(name.get<std::string>());
+  if (const json inputs = read_json(properties, kColumns); !inputs.is_null()) {
+    TW_REQUIRE(inputs.is_array(), "metadata ", kColumns, ": is no JSON list of lists of names");
+    for (const json& names : inputs) metadata.columns.push_back(names_in(names, kColumns));
+  }
+  if (const json names = read_json(properties, kClassNames); !names.is_null()) {
+    metadata.class_names = names_in(names, kClassNames);
   }
   return metadata;
 }

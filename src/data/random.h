@@ -1,7 +1,10 @@
 // Copyright The Thalweg Authors. SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
+#include <utility>
+#include <vector>
 
 namespace thalweg::data {
 
@@ -38,5 +41,10 @@ class Random {
  private:
   uint64_t state_;
 };
+
+template <typename T>
+void shuffle(std::vector<T>& values, Random& random) {
+  for (size_t i = values.size(); i > 1; --i) std::swap(values[i - 1], values[random.below(i)]);
+}
 
 }  // namespace thalweg::data

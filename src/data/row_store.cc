@@ -59,7 +59,7 @@ class RowStore::Impl {
   }
 
   void append(const RowChunk& chunk);
-  void arrange();
+  void arrange(const std::atomic<bool>* cancelled);
   std::vector<std::byte> pack(int64_t first, int64_t& rows, size_t most_bytes) const;
   void append_packed(std::span<const std::byte> packed);
   void read(int64_t index, const Draw& draw, const Batch& batch, int64_t row) const;
@@ -194,15 +194,23 @@ bool RowStore::Impl::is_less(int64_t left, int64_t right) const {
   return false;
 }
 
-void RowStore::Impl::arrange() {
+void RowStore::Impl::arrange(const std::atomic<bool>* cancelled) {
   struct Entry {
     uint64_t hash;
     int64_t place;
   };
+  const auto check = [&] {
+    TW_REQUIRE(cancelled == nullptr || !cancelled->load(std::memory_order_relaxed), "the arranging of ", rows_,
+               " rows was cancelled");
+  };
   std::vector<Entry> entries;
   entries.reserve(static_cast<size_t>(rows_));
-  for (int64_t place = 0; place < rows_; ++place) entries.push_back({hash_of(place), place});
+  for (int64_t place = 0; place < rows_; ++place) {
+    check();
+    entries.push_back({hash_of(place), place});
+  }
   std::sort(entries.begin(), entries.end(), [&](const Entry& a, const Entry& b) {
+    check();
     return a.hash != b.hash ? a.hash < b.hash : is_less(a.place, b.place);
   });
   order_.clear();
@@ -305,7 +313,7 @@ RowStore::RowStore(std::vector<RowField> fields, const RowStoreOptions& options)
 RowStore::~RowStore() = default;
 
 void RowStore::append(const RowChunk& chunk) { impl_->append(chunk); }
-void RowStore::arrange() { impl_->arrange(); }
+void RowStore::arrange(const std::atomic<bool>* cancelled) { impl_->arrange(cancelled); }
 int64_t RowStore::num_rows() const { return impl_->rows_; }
 void RowStore::show(int64_t rows) {
   TW_REQUIRE(rows >= 0 && rows <= impl_->rows_, "of ", impl_->rows_, " rows, ", rows, " cannot be shown");

@@ -10,10 +10,6 @@
 namespace thalweg::data {
 namespace {
 
-void shuffle_all(std::vector<int64_t>& order, Random& random) {
-  for (size_t i = order.size(); i > 1; --i) std::swap(order[i - 1], order[random.below(i)]);
-}
-
 /// A window slides over the order; a random one of its samples is handed out and the next sample takes its place.
 void shuffle_window(std::vector<int64_t>& order, size_t window, Random& random) {
   std::vector<int64_t> held(order.begin(), order.begin() + static_cast<ptrdiff_t>(window));
@@ -23,7 +19,7 @@ void shuffle_window(std::vector<int64_t>& order, size_t window, Random& random) 
     order[i] = held[chosen];
     held[chosen] = following;
   }
-  shuffle_all(held, random);
+  shuffle(held, random);
   std::copy(held.begin(), held.end(), order.end() - static_cast<ptrdiff_t>(window));
 }
 
@@ -82,7 +78,7 @@ void BatchSampler::arrange() {
   if (options_.shuffle_window > 0 && options_.shuffle_window < local_) {
     shuffle_window(order_, static_cast<size_t>(options_.shuffle_window), random);
   } else {
-    shuffle_all(order_, random);
+    shuffle(order_, random);
   }
 }
 

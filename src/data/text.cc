@@ -2,9 +2,9 @@
 #include "thalweg/data/text.h"
 
 #include <algorithm>
-#include <fstream>
 
 #include "base/atomic_file.h"
+#include "data/lines.h"
 
 namespace thalweg::data {
 namespace {
@@ -81,11 +81,9 @@ void Vocabulary::save(const std::string& path) const {
 }
 
 Vocabulary Vocabulary::load(const std::string& path) {
-  std::ifstream file(path);
-  TW_REQUIRE(file.good(), path, ": cannot read the vocabulary");
+  Lines lines(path);
   std::vector<std::string> tokens;
-  for (std::string line; std::getline(file, line);) tokens.push_back(std::move(line));
-  TW_REQUIRE(file.eof(), path, ": reading the vocabulary failed");
+  for (std::string_view line; lines.next(line);) tokens.emplace_back(line);
   try {
     return Vocabulary(std::move(tokens));
   } catch (const Error& error) {

@@ -4,8 +4,6 @@
 #include <algorithm>
 #include <numeric>
 
-#include "data/random.h"
-
 namespace thalweg::data {
 
 View::View(const char* what, std::vector<DatasetPtr> sources) : what_(what), sources_(std::move(sources)) {
@@ -27,23 +25,27 @@ bool View::is_in_memory() const {
 }
 
 void View::read(std::span<const int64_t> indices, const Draw& draw, const Batch& batch, int64_t row) const {
-  // Samples of one source that follow each other are read in one call.
-  std::vector<int64_t> run;
-  size_t run_source = 0;
-  const auto flush = [&] {
-    if (run.empty()) return;
-    sources_[run_source]->read(run, draw, batch, row);
-    row += static_cast<int64_t>(run.size());
-    run.clear();
+  // Samples of one source that follow each other are read in one call. All are found first: a reader that was given up
+  // on may come back when this object is gone.
+  struct Run {
+    DatasetPtr source;
+    Draw draw;
+    std::vector<int64_t> indices;
   };
+  std::vector<Run> runs;
   for (const int64_t index : indices) {
     TW_REQUIRE(index >= 0 && index < size(), what_, " of ", size(), " samples has no sample ", index);
-    const Location location = locate(index);
-    if (location.source != run_source) flush();
-    run_source = location.source;
-    run.push_back(location.index);
+    const Location location = locate(index, draw.epoch);
+    const DatasetPtr& source = sources_[location.source];
+    if (runs.empty() || runs.back().source != source || runs.back().draw.epoch != location.epoch) {
+      runs.push_back({source, {draw.seed, location.epoch}, {}});
+    }
+    runs.back().indices.push_back(location.index);
   }
-  flush();
+  for (const Run& run : runs) {
+    run.source->read(run.indices, run.draw, batch, row);
+    row += static_cast<int64_t>(run.indices.size());
+  }
 }
 
 Concat::Concat(std::vector<DatasetPtr> all) : View("concatenation", std::move(all)) {
@@ -51,9 +53,9 @@ Concat::Concat(std::vector<DatasetPtr> all) : View("concatenation", std::move(al
   for (const DatasetPtr& source : sources()) ends_.push_back(end += source->size());
 }
 
-View::Location Concat::locate(int64_t index) const {
+View::Location Concat::locate(int64_t index, int64_t epoch) const {
   const auto source = static_cast<size_t>(std::upper_bound(ends_.begin(), ends_.end(), index) - ends_.begin());
-  return {source, source == 0 ? index : index - ends_[source - 1]};
+  return {source, source == 0 ? index : index - ends_[source - 1], epoch};
 }
 
 Subset::Subset(DatasetPtr source, std::vector<int64_t> indices)
@@ -92,31 +94,8 @@ Shard::Shard(DatasetPtr source, int64_t rank, int64_t world, UnevenShards uneven
   size_ = shard_size(sources().front()->size(), rank, world, uneven);
 }
 
-View::Location Shard::locate(int64_t index) const { return {0, (rank_ + index * world_) % sources().front()->size()}; }
-
-Mix::Mix(std::vector<DatasetPtr> all, const std::vector<double>& weights, int64_t size, uint64_t seed)
-    : View("mix", std::move(all)) {
-  TW_REQUIRE(weights.size() == sources().size(), "mix: ", weights.size(), " weights for ", sources().size(),
-             " datasets");
-  TW_REQUIRE(size >= 0, "mix: the size must not be negative, got ", size);
-  double total = 0;
-  for (size_t i = 0; i < weights.size(); ++i) {
-    TW_REQUIRE(weights[i] >= 0 && weights[i] < 1e300, "mix: weight ", i, " is ", weights[i]);
-    TW_REQUIRE(weights[i] == 0 || sources()[i]->size() > 0, "mix: dataset ", i, " is empty");
-    total += weights[i];
-  }
-  TW_REQUIRE(total > 0, "mix: all weights are 0");
-  Random random(seed);
-  std::vector<int64_t> taken(weights.size(), 0);
-  locations_.reserve(static_cast<size_t>(size));
-  for (int64_t i = 0; i < size; ++i) {
-    double point = random.uniform(0, total);
-    size_t source = 0;
-    while (source + 1 < weights.size() && (point >= weights[source] || weights[source] == 0))
-      point -= weights[source++];
-    while (weights[source] == 0) --source;  // rounding can lead past the last that has a weight
-    locations_.push_back({source, taken[source]++ % sources()[source]->size()});
-  }
+View::Location Shard::locate(int64_t index, int64_t epoch) const {
+  return {0, (rank_ + index * world_) % sources().front()->size(), epoch};
 }
 
 }  // namespace thalweg::data

@@ -13,6 +13,9 @@ namespace {
 
 using Found = toml::node_view<const toml::node>;
 
+/// Three years: waits that are longer, or without end, are not what clocks can count.
+constexpr double kMostSeconds = 1e8;
+
 template <typename... Parts>
 [[noreturn]] void refuse(const Parts&... parts) {
   std::ostringstream text;
@@ -143,6 +146,20 @@ std::string Settings::text(const std::string& key) {
   return text(key, "");
 }
 
+std::vector<std::string> Settings::texts(const std::string& key, const std::vector<std::string>& fallback) {
+  const toml::node* node = impl_->find(key);
+  if (node == nullptr) return fallback;
+  if (node->is_string()) return {*node->value<std::string>()};
+  const toml::array* list = node->as_array();
+  if (list == nullptr) reject(key, " must be text or a list of texts");
+  std::vector<std::string> result;
+  for (const toml::node& entry : *list) {
+    if (!entry.is_string()) reject(key, " must be text or a list of texts");
+    result.push_back(*entry.value<std::string>());
+  }
+  return result;
+}
+
 int64_t Settings::whole(const std::string& key, int64_t fallback, int64_t least) {
   const auto value = impl_->value<int64_t>(key, "a whole number", fallback);
   if (has(key) && value < least)
@@ -152,6 +169,12 @@ int64_t Settings::whole(const std::string& key, int64_t fallback, int64_t least)
 
 double Settings::number(const std::string& key, double fallback) {
   return impl_->value<double>(key, "a number", fallback);
+}
+
+std::chrono::duration<double> Settings::seconds(const std::string& key, std::chrono::duration<double> fallback) {
+  const double value = number(key, fallback.count());
+  if (!(value > 0 && value <= kMostSeconds)) reject(key, " must be a number of seconds above 0");
+  return std::chrono::duration<double>(value);
 }
 
 bool Settings::flag(const std::string& key, bool fallback) {

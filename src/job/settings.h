@@ -1,6 +1,7 @@
 // Copyright The Thalweg Authors. SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <chrono>
 #include <map>
 #include <memory>
 #include <string>
@@ -37,8 +38,12 @@ class Settings {
   std::string text(const std::string& key, const std::string& fallback);
   /// Must be there.
   std::string text(const std::string& key);
+  /// A list of texts, or one text.
+  std::vector<std::string> texts(const std::string& key, const std::vector<std::string>& fallback);
   int64_t whole(const std::string& key, int64_t fallback, int64_t least);
   double number(const std::string& key, double fallback);
+  /// More than 0.
+  std::chrono::duration<double> seconds(const std::string& key, std::chrono::duration<double> fallback);
   bool flag(const std::string& key, bool fallback);
   /// One of the names, by its place among them.
   size_t choice(const std::string& key, const std::vector<std::string>& names, size_t fallback);

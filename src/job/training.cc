@@ -1,9 +1,13 @@
 // Copyright The Thalweg Authors. SPDX-License-Identifier: Apache-2.0
 #include "job/training.h"
 
+#include <cctype>
 #include <cstdlib>
 #include <nlohmann/json.hpp>
 
+#include "base/text.h"
+#include "job/schedule.h"
+#include "optim/groups.h"
 #include "thalweg/fit_data.h"
 #include "thalweg/losses.h"
 #include "thalweg/passes.h"
@@ -20,6 +24,48 @@ namespace {
 Loss read_loss(Settings& file) {
   const std::string name = file.text("train.loss", kUsualLoss);
   return about(file, "train.loss", [&] { return Loss(losses::by_name(name)); });
+}
+
+/// "hdfs" of "hdfs:///x"; empty if it is a plain path.
+std::string uri_scheme(const std::string& path) {
+  const size_t colon = path.find(":/");
+  if (colon == std::string::npos || colon < 2) return "";
+  for (const char c : path.substr(0, colon)) {
+    if (std::isalnum(static_cast<unsigned char>(c)) == 0 && c != '+' && c != '-' && c != '.') return "";
+  }
+  return path.substr(0, colon);
+}
+
+/// As a path of this machine's, which is all that the engine writes to; empty if the key is not there.
+std::string read_folder(Settings& file, const std::string& key) {
+  const std::string given = file.text(key, "");
+  const std::string scheme = uri_scheme(given);
+  if (scheme.empty()) return expand_home(given);
+  if (scheme == "file") {
+    const std::string path = given.substr(scheme.size() + 1);
+    return path.starts_with("///") ? path.substr(2) : path;
+  }
+  file.reject(key,
+              " is '" + given + "': " + scheme +
+                  " cannot be written to here. Give the path of a folder that all workers have in common, such as one"
+                  " on a shared disk that is mounted on every machine");
+}
+
+EarlyStopping read_early_stopping(Settings& file) {
+  EarlyStopping stopping;
+  stopping.patience = file.whole("train.patience", stopping.patience, 0);
+  stopping.min_change = file.number("train.min_change", stopping.min_change);
+  stopping.restore_best = file.flag("train.restore_best", stopping.restore_best);
+  return stopping;
+}
+
+std::vector<std::shared_ptr<metrics::Metric>> read_metrics(Settings& file) {
+  std::vector<std::shared_ptr<metrics::Metric>> made;
+  for (const std::string& name : file.texts("train.metric", {"accuracy"})) {
+    if (name.empty()) continue;
+    made.push_back(about(file, "train.metric", [&] { return metrics::make_metric(name); }));
+  }
+  return made;
 }
 
 TrainOptions read_options(Settings& file) {
@@ -42,13 +88,12 @@ TrainOptions read_options(Settings& file) {
   options.non_finite = static_cast<NonFinite>(file.choice("train.non_finite", {"error", "skip"}, 0));
   const std::string precision = file.text("train.precision", "f32");
   options.precision = about(file, "train.precision", [&] { return precision_from_name(precision); });
-  const std::string metric = file.text("train.metric", "accuracy");
-  if (!metric.empty()) {
-    options.metrics = {about(file, "train.metric", [&] { return metrics::make_metric(metric); })};
-  }
-  options.checkpoints.directory = expand_home(file.text("output.checkpoints", ""));
+  options.metrics = read_metrics(file);
+  options.score = file.text("train.score", "");
+  options.early_stopping = read_early_stopping(file);
+  options.checkpoints.directory = read_folder(file, "output.checkpoints");
   options.checkpoints.keep = static_cast<int>(file.whole("output.keep", 3, 1));
-  options.tensorboard = expand_home(file.text("output.tensorboard", ""));
+  options.tensorboard = read_folder(file, "output.tensorboard");
   return options;
 }
 
@@ -62,6 +107,7 @@ sync::SchemeOptions read_scheme(Settings& file) {
   options.compression = static_cast<sync::Compression>(file.choice("scheme.compression", {"none", "bf16", "f16"}, 0));
   options.copies = static_cast<int>(file.whole("scheme.copies", options.copies, 0));
   options.staleness = static_cast<int>(file.whole("scheme.staleness", options.staleness, sync::kUnbounded));
+  options.patience = file.seconds("scheme.patience", options.patience);
   options.period = static_cast<int>(file.whole("scheme.period", options.period, 1));
   return options;
 }
@@ -80,15 +126,37 @@ nlohmann::ordered_json to_json(const data::SkippedSamples& skipped) {
   return {{"count", skipped.count}, {"reasons", skipped.reasons}};
 }
 
+void freeze(Graph& graph, const Training& training, const Settings& settings) {
+  for (const std::string& pattern : training.freeze) {
+    bool found = false;
+    std::vector<std::string> names;
+    for (Value* parameter : graph.parameters()) {
+      names.push_back(parameter->name());
+      if (!optim::matches_pattern(pattern, parameter->name())) continue;
+      parameter->set_trainable(false);
+      found = true;
+    }
+    if (!found) {
+      settings.reject("train.freeze",
+                      ": no parameter matches '" + pattern + "'; nearest: " + nearest_names(pattern, names));
+    }
+  }
+}
+
 Training read_training(Settings& settings) {
   Training training{read_loss(settings),
                     settings.text("optimizer.name", kUsualOptimizer),
                     settings.other_numbers("optimizer"),
                     read_options(settings),
                     read_scheme(settings),
+                    settings.texts("train.freeze", {}),
                     settings.flag("group.tls", false)};
-  about(settings, "optimizer.name",
-        [&] { return optim::make_optimizer(training.optimizer, training.optimizer_options); });
+  const optim::Optimizer optimizer = about(settings, "optimizer.name", [&] {
+    return optim::make_optimizer(training.optimizer, training.optimizer_options);
+  });
+  const double rate = training.options.learning_rate;
+  training.options.schedule =
+      read_schedule(settings, rate > 0 ? rate : optimizer.default_learning_rate(), training.options.epochs);
   return training;
 }
 

@@ -11,20 +11,26 @@
 
 namespace thalweg::job {
 
-/// How a job wants its model trained: the sections train, optimizer, scheme and group, and what output says of
-/// checkpoints.
+/// How a job wants its model trained: the sections train, optimizer, schedule, scheme and group, and what output says
+/// of checkpoints.
 struct Training {
   Loss loss;
   std::string optimizer;
   std::map<std::string, double> optimizer_options;
   TrainOptions options;
   sync::SchemeOptions scheme;
+  /// Patterns of the names of parameters that keep their values ('*': any characters, '?': one).
+  std::vector<std::string> freeze;
   /// Whether the group must encrypt what goes over the network (comm::GroupOptions::tls).
   bool tls = false;
 };
 
 /// Throws SettingsError naming the key that is wrong.
 Training read_training(Settings& settings);
+
+/// Marks the parameters that `training`, which is of these settings, freezes. Throws SettingsError if a pattern matches
+/// none.
+void freeze(Graph& graph, const Training& training, const Settings& settings);
 
 /// As `thalweg train --json` prints it.
 nlohmann::ordered_json to_json(const EpochRecord& record);

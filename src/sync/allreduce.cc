@@ -42,8 +42,8 @@ class AllReduce : public GroupScheme {
       thread_->post([this, &rows] { return sparse_exchange_.gather(communicator(), rows); });
     }
     thread_->post([&] { return exchange_totals(totals); });
+    if (!in_place_) decode_as_they_come();
     require(thread_->wait());
-    for (const std::span<float> values : buckets_->all()) exchange_.end(values);
     return buckets_->views();
   }
 
@@ -53,7 +53,7 @@ class AllReduce : public GroupScheme {
                      in_place_ ? std::min(kInPlaceBytes, bucket_bytes_) : GradientBuckets::kNeverInPlace);
     exchange_.use(*buckets_);
     sparse_exchange_.use(*buckets_);
-    thread_.emplace();
+    thread_.emplace(communicator());
     step_begun_ = false;
   }
   void release() override { thread_.reset(); }
@@ -68,6 +68,12 @@ class AllReduce : public GroupScheme {
       exchange_.begin(values);
       thread_->post([this, values] { return exchange_.all_reduce(communicator(), values); });
     }
+  }
+
+  /// While a bucket travels, the one before it is decoded.
+  void decode_as_they_come() {
+    const std::vector<std::span<float>> buckets = buckets_->all();
+    for (size_t i = 0; i < buckets.size() && thread_->wait_for(i + 1); ++i) exchange_.end(buckets[i]);
   }
 
   int size() const { return share().parts; }

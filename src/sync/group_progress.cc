@@ -5,11 +5,14 @@
 #include <cstdio>
 #include <nlohmann/json.hpp>
 
+#include "base/text.h"
+
 namespace thalweg::sync {
 namespace {
 
 /// A worker that computes so much longer than the median of the others is named.
 constexpr double kStraggles = 1.3;
+constexpr const char* kReading = "reading";
 
 /// What the scheme of a worker reports (src/sync/group_scheme.cc).
 struct Report {
@@ -21,7 +24,7 @@ std::vector<Report> read(const std::vector<comm::Rendezvous::Member>& members) {
   std::vector<Report> reports;
   for (const comm::Rendezvous::Member& member : members) {
     const nlohmann::json json = nlohmann::json::parse(member.status, nullptr, false);
-    if (!json.is_object()) continue;
+    if (!json.is_object() || !json.contains("step")) continue;
     const auto number = [&](const char* key) {
       const auto found = json.find(key);
       return found != json.end() && found->is_number() ? found->get<double>() : 0.0;
@@ -44,7 +47,41 @@ std::string straggler(std::vector<Report> reports) {
   return "  " + slowest.name + text;
 }
 
+/// More are only counted: the line is to fit a terminal.
+constexpr size_t kMostNamed = 3;
+
+std::string rows_text(double rows) {
+  char text[32];
+  if (rows >= 1e6) {
+    std::snprintf(text, sizeof text, "%.1f M rows", rows / 1e6);
+  } else {
+    std::snprintf(text, sizeof text, "%.0f rows", rows);
+  }
+  return text;
+}
+
+/// "worker 3 reads, 1.2 M rows".
+std::string preparation_of(const comm::Rendezvous::Member& member) {
+  const nlohmann::json json = nlohmann::json::parse(member.status, nullptr, false);
+  const bool reads = json.is_object() && json.contains(kReading) && json.at(kReading).is_number();
+  return member.name + (reads ? " reads, " + rows_text(json.at(kReading).get<double>()) : " prepares itself");
+}
+
 }  // namespace
+
+std::string reading_status(int64_t rows) { return nlohmann::json{{kReading, rows}}.dump(); }
+
+std::string preparation_progress(const comm::Rendezvous::State& state, int workers) {
+  std::vector<std::string> parts;
+  if (state.present < workers)
+    parts.push_back("waiting for " + std::to_string(workers - state.present) + " of " + std::to_string(workers) +
+                    " workers to come");
+  const size_t named = std::min(state.preparing.size(), kMostNamed);
+  for (size_t i = 0; i < named; ++i) parts.push_back(preparation_of(state.preparing[i]));
+  const size_t others = state.preparing.size() - named;
+  if (others > 0) parts.push_back(std::to_string(others) + " others read too");
+  return ::thalweg::join(parts, "; ");
+}
 
 std::string group_progress(const std::vector<comm::Rendezvous::Member>& members) {
   const std::vector<Report> reports = read(members);

@@ -65,13 +65,29 @@ void GroupScheme::start(Trainee& trainee) { settle(trainee, "", false); }
 
 void GroupScheme::regroup(Trainee& trainee, const std::string& failure) { settle(trainee, failure, true); }
 
+bool GroupScheme::next_epoch(const std::string& failure) {
+  try {
+    group_->next_epoch(failure);
+  } catch (const comm::JobEnded&) {
+    // Whoever ended it has passed the last barrier: everybody had come to that.
+    over_ = at_end_;
+    if (!over_) throw;
+  }
+  at_end_ = false;
+  return !over_;
+}
+
 void GroupScheme::settle(Trainee& trainee, std::string failure, bool leave_first) {
   if (failure.empty()) failure = failure_;
   for (bool leave = leave_first;; leave = true) {
     release();
-    if (leave) group_->next_epoch(failure);
+    if (leave && !next_epoch(failure)) {
+      checkpoint_missing_ = false;
+      return;
+    }
     comm::Status status = spread_rows();
     if (status.ok()) status = synchronise(trainee);
+    if (status.ok()) status = ask_for_checkpoint(trainee);
     if (status.ok()) break;
     failure = status.failure().text();
   }
@@ -107,6 +123,13 @@ comm::Status GroupScheme::synchronise(Trainee& trainee) {
     if (group_->rank() != root && (mine != *furthest || restores_all)) trainee.restore(snapshot);
   }
   return {};
+}
+
+comm::Status GroupScheme::ask_for_checkpoint(const Trainee& trainee) {
+  uint8_t missing = leads() && trainee.lacks_checkpoint() ? 1 : 0;
+  comm::Status status = communicator().broadcast(&missing, sizeof missing, 0);
+  checkpoint_missing_ = missing != 0;
+  return status;
 }
 
 comm::Status GroupScheme::compare_layouts(Trainee& trainee) {
@@ -154,13 +177,12 @@ void GroupScheme::abandon(const std::string& shared) {
   release();
 }
 
-void GroupScheme::finish(Trainee& trainee) {
-  // What was exchanged last may not have arrived everywhere: nobody leaves before all are at the end.
-  for (;;) {
-    comm::Status status = last_exchange();
-    if (status.ok()) status = communicator().barrier();
-    if (status.ok()) break;
-    settle(trainee, status.failure().text(), true);
+void GroupScheme::finish(Trainee& /*trainee*/) {
+  if (!over_) {
+    require(last_exchange());
+    at_end_ = true;
+    // What was exchanged last may not have arrived everywhere: nobody leaves before all are at the end.
+    require(communicator().barrier());
   }
   release();
   group_->finish();

@@ -23,6 +23,7 @@ class GroupScheme : public Scheme {
   void report(const TrainState& state) override;
   bool change_wanted() const override { return change_wanted_; }
   void regroup(Trainee& trainee, const std::string& failure) override;
+  bool checkpoint_missing() const override { return checkpoint_missing_; }
   void finish(Trainee& trainee) override;
   void abandon(const std::string& shared) override;
 
@@ -59,7 +60,12 @@ class GroupScheme : public Scheme {
   /// Brings every worker to the state of the one that is furthest.
   comm::Status synchronise(Trainee& trainee);
   comm::Status compare_layouts(Trainee& trainee);
-  /// Until an epoch holds long enough for everybody to be at the same step.
+  /// Every worker learns whether the one that leads lacks a checkpoint: only that one knows what it has written.
+  comm::Status ask_for_checkpoint(const Trainee& trainee);
+  /// Leaves the epoch for the next one. False if there is none because this worker was at the end, and the others have
+  /// gone.
+  bool next_epoch(const std::string& failure);
+  /// Until an epoch holds long enough for everybody to be at the same step, or the run is over.
   void settle(Trainee& trainee, std::string failure, bool leave_first);
 
   std::shared_ptr<comm::Group> group_;
@@ -68,7 +74,12 @@ class GroupScheme : public Scheme {
   /// The epoch in which rows were spread last.
   uint64_t spread_epoch_ = 0;
   bool change_wanted_ = false;
+  bool checkpoint_missing_ = false;
   std::string failure_;
+  /// All that there was to exchange in this epoch has been.
+  bool at_end_ = false;
+  /// All others were as well, so that nobody has anything left to do.
+  bool over_ = false;
   /// The last epoch in which this worker was at the group's step; 0: none. Who was left behind has an older one than
   /// those who went on.
   uint64_t settled_epoch_ = 0;

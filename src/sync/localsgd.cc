@@ -27,6 +27,8 @@ class LocalSgd : public GroupScheme {
     return {};
   }
 
+  bool in_lockstep() const override { return averages_now_ && !noted_failure(); }
+
   void after_update() override {
     if (averages_now_ && !noted_failure()) note(average());
   }

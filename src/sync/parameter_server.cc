@@ -16,6 +16,8 @@ constexpr std::chrono::milliseconds kIdle{2};
 constexpr size_t kOneBucket = std::numeric_limits<size_t>::max();
 /// Of a worker that makes no more steps: nobody has to wait for it.
 constexpr double kEndless = 1e15;
+/// Short enough for a string without memory of its own, of which there may be none left.
+constexpr const char* kFailed = "worker failed";
 
 }  // namespace
 
@@ -58,14 +60,12 @@ ParameterServer::ParameterServer(comm::Group& group, Trainee& trainee, const Opt
       map_(trainee.trained(), kOneBucket),
       place_{group.size(), group.rank(), 0},
       served_(map_.pieces(place_.parts, place_.own)),
+      dense_(dense_parameters(trainee)),
       gradient_exchange_(options.compression),
       sparse_exchange_(options.compression),
       outbox_(std::move(unsent)),
       contained_(static_cast<size_t>(group.size())) {
   for (const Piece& piece : served_) served_updaters_.push_back(trainee.updater_index(piece.variable));
-  for (const TrainedVariable& entry : trainee.trained()) {
-    if (!entry.sparse) dense_updaters_.push_back(trainee.updater_index(entry.variable));
-  }
   for (const std::span<float> values : map_.all()) flat_ = values;
   gradient_exchange_.use(map_);
   sparse_exchange_.use(map_);
@@ -115,11 +115,19 @@ bool ParameterServer::take_bad() {
 
 comm::Status ParameterServer::wait_for_others(int64_t staleness, std::chrono::duration<double> longest) {
   std::unique_lock<std::mutex> lock(mutex_);
-  const auto slowest = [&] { return std::min_element(contained_.begin(), contained_.end()); };
-  const bool in_time = changed_.wait_for(lock, longest, [&] { return over_ || *slowest() >= steps_ - staleness; });
-  if (in_time) return failure_;
-  return comm::Failure{comm::FailureKind::kTimeout, static_cast<int>(slowest() - contained_.begin()),
-                       "it is " + std::to_string(steps_ - *slowest()) + " steps behind", longest.count()};
+  const auto slowest = [&] { return *std::min_element(contained_.begin(), contained_.end()); };
+  const bool in_time = changed_.wait_for(lock, longest, [&] { return over_ || slowest() >= steps_ - staleness; });
+  if (in_time) return failure_so_far();
+  return late("is " + std::to_string(steps_ - slowest()) + " steps behind", longest);
+}
+
+comm::Failure ParameterServer::late(const std::string& what, std::chrono::duration<double> waited) const {
+  std::vector<int64_t> steps = contained_;
+  // That its own have not gone out is because of others, too.
+  if (steps.size() > 1) steps[static_cast<size_t>(place_.own)] = std::numeric_limits<int64_t>::max();
+  const auto rank = std::min_element(steps.begin(), steps.end()) - steps.begin();
+  return {comm::FailureKind::kTimeout, static_cast<int>(rank), group_.names()[static_cast<size_t>(rank)] + " " + what,
+          waited.count()};
 }
 
 void ParameterServer::pull(Trainee& trainee) {
@@ -146,15 +154,28 @@ void ParameterServer::pull(Trainee& trainee) {
   updater.set_gradient_scale(1.0);
 }
 
-comm::Status ParameterServer::finish() {
+comm::Status ParameterServer::finish(std::chrono::duration<double> longest) {
   std::unique_lock<std::mutex> lock(mutex_);
   done_ = true;
   changed_.notify_all();
-  // Rounds have deadlines of their own, and those who train say so to the rendezvous.
-  changed_.wait(lock, [&] { return over_; });
-  if (failure_.ok() && admits_) {
-    return comm::Failure{comm::FailureKind::kGroupChanged, -1, "a worker is admitted", 0};
+  // Servers go on with their rounds, and members with their signs of life, while the thread that trains hangs.
+  while (!over_) {
+    const std::vector<int64_t> before = contained_;
+    if (!changed_.wait_for(lock, longest, [&] { return over_ || contained_ != before; })) {
+      return late("is alive but takes no more steps, and those who are done have waited for it", longest);
+    }
   }
+  return end_of_epoch();
+}
+
+comm::Status ParameterServer::end_of_epoch() const {
+  comm::Status status = failure_so_far();
+  if (status.ok() && admits_) return comm::Failure{comm::FailureKind::kGroupChanged, -1, "a worker is admitted", 0};
+  return status;
+}
+
+comm::Status ParameterServer::failure_so_far() const {
+  if (error_ != nullptr) std::rethrow_exception(error_);
   return failure_;
 }
 
@@ -165,15 +186,16 @@ void ParameterServer::ask_to_stop() {
 
 comm::Status ParameterServer::failure() const {
   const std::lock_guard<std::mutex> lock(mutex_);
-  return failure_;
+  return failure_so_far();
 }
 
 comm::Status ParameterServer::begin_snapshot() {
   std::unique_lock<std::mutex> lock(mutex_);
   snapshot_wanted_ = true;
   changed_.notify_all();
+  // Rounds have deadlines of their own.
   changed_.wait(lock, [&] { return over_ || snapshot_ready_; });
-  return failure_;
+  return snapshot_ready_ ? comm::Status() : end_of_epoch();
 }
 
 void ParameterServer::end_snapshot() {
@@ -186,10 +208,17 @@ void ParameterServer::end_snapshot() {
 
 void ParameterServer::serve() {
   comm::Status status;
-  for (bool last = false; status.ok() && !last && !abandoned_;) status = round(last);
+  std::exception_ptr error;
+  try {
+    for (bool last = false; status.ok() && !last && !abandoned_;) status = round(last);
+  } catch (...) {
+    error = std::current_exception();
+    communicator_.abort(kFailed);
+  }
   {
     const std::lock_guard<std::mutex> lock(mutex_);
     failure_ = status;
+    error_ = error;
     over_ = true;
     // What has not arrived is for the next epoch.
     if (outgoing_.filled) std::swap(outbox_, outgoing_);
@@ -285,7 +314,9 @@ comm::Status ParameterServer::clip(double& scale) {
 
 void ParameterServer::update(double rate, double scale) {
   optim::Optimizer& updater = trainee_.updater();
-  for (const size_t index : dense_updaters_) updater.set_updates(index, updater.updates(index) + 1);
+  for (const DenseParameter& parameter : dense_) {
+    updater.set_updates(parameter.updater_index, updater.updates(parameter.updater_index) + 1);
+  }
   for (size_t i = 0; i < served_.size(); ++i) {
     const Piece& piece = served_[i];
     const auto at = static_cast<size_t>(piece.gradient.data() - flat_.data());
@@ -316,7 +347,7 @@ comm::Status ParameterServer::take_part_in_snapshot() {
   std::unique_lock<std::mutex> lock(mutex_);
   const bool takes = snapshot_wanted_;
   lock.unlock();
-  comm::Status status = collect_state(communicator_, trainee_, map_, own_parts(place_.parts), takes);
+  comm::Status status = collect_state(communicator_, trainee_.updater(), dense_, map_, own_parts(place_.parts), takes);
   if (!status || !takes) return status;
   lock.lock();
   snapshot_ready_ = true;

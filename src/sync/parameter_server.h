@@ -3,6 +3,7 @@
 
 #include <atomic>
 #include <condition_variable>
+#include <exception>
 #include <mutex>
 #include <thread>
 
@@ -45,7 +46,8 @@ class ParameterServer {
   ParameterServer(comm::Group& group, Trainee& trainee, const Options& options, Outbox unsent);
   ~ParameterServer();
 
-  // All that follows is for the thread that trains.
+  // All that follows is for the thread that trains. What the other thread has ended with, if it threw something, is
+  // thrown wherever this one asks how things are.
 
   /// This worker has made a step.
   void push(GradientBuckets& gradients, double weight);
@@ -58,8 +60,9 @@ class ParameterServer {
   comm::Status wait_for_others(int64_t staleness, std::chrono::duration<double> longest);
   /// Gives the trainee the newest weights. Needs the lock of its weights.
   void pull(Trainee& trainee);
-  /// This worker makes no more steps. Until all others have said the same; then `pull` gives what all end with.
-  comm::Status finish();
+  /// This worker makes no more steps. Until all others have said the same; then `pull` gives what all end with. Fails
+  /// if for so long nobody of those who have not has made a step.
+  comm::Status finish(std::chrono::duration<double> longest);
 
   void ask_to_stop();
   bool stop_asked() const { return stop_asked_; }
@@ -68,7 +71,8 @@ class ParameterServer {
   /// Why the epoch is over, if it failed.
   comm::Status failure() const;
 
-  /// Between the two this worker's optimiser has the state of all parts, and no round takes place.
+  /// Between the two, if the first does not fail, this worker's optimiser has the state of all parts, and no round
+  /// takes place.
   comm::Status begin_snapshot();
   void end_snapshot();
 
@@ -88,6 +92,13 @@ class ParameterServer {
     std::vector<SparseRows> rows;
     double rate = 0, scale = 1;
   };
+
+  /// The same with the lock held.
+  comm::Status failure_so_far() const;
+  /// Why the epoch is over, which it is; ok if all were done. Needs the lock.
+  comm::Status end_of_epoch() const;
+  /// Of the other worker that is furthest behind. Needs the lock.
+  comm::Failure late(const std::string& what, std::chrono::duration<double> waited) const;
 
   void serve();
   /// `last` becomes true when all are done or the epoch is to end.
@@ -109,9 +120,10 @@ class ParameterServer {
   std::span<float> flat_;
   Shard::Place place_;
   std::vector<Piece> served_;
-  /// The optimiser's numbers of the parameters of those pieces, and of all dense ones. Taken at the start: the thread
-  /// that trains may compile another program, and learn anew what is trained, at any time.
-  std::vector<size_t> served_updaters_, dense_updaters_;
+  /// The optimiser's numbers of the parameters of those pieces, and all dense ones. Taken at the start: the thread that
+  /// trains may compile another program, and learn anew what is trained, at any time.
+  std::vector<size_t> served_updaters_;
+  std::vector<DenseParameter> dense_;
 
   // Of the thread that serves.
   GradientExchange gradient_exchange_;
@@ -138,6 +150,7 @@ class ParameterServer {
   bool snapshot_wanted_ = false;
   bool snapshot_ready_ = false;
   comm::Status failure_;
+  std::exception_ptr error_;
   std::atomic<bool> stop_asked_{false};
   std::atomic<bool> admits_{false};
   std::atomic<bool> abandoned_{false};

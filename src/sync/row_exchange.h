@@ -2,6 +2,7 @@
 #pragma once
 
 #include <memory>
+#include <span>
 
 #include "thalweg/comm.h"
 #include "thalweg/data/row_store.h"
@@ -24,6 +25,8 @@ class RowExchange {
  private:
   comm::Status send(comm::Communicator& communicator, int to, int64_t first, int64_t rows);
   comm::Status receive(comm::Communicator& communicator, int from, int64_t rows);
+  /// Keeps rows that `from` has sent, with which no more than `end` are held.
+  void take(std::span<const std::byte> packed, int from, int64_t end);
 
   std::shared_ptr<data::RowStore> rows_;
   /// Those that came here, and with what others have sent.

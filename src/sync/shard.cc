@@ -8,11 +8,9 @@
 namespace thalweg::sync {
 namespace {
 
-std::vector<std::span<float>> slots_of(Trainee& trainee, size_t variable) {
+std::vector<std::span<float>> slots_of(optim::Optimizer& updater, size_t index) {
   std::vector<std::span<float>> result;
-  for (const optim::Slot& slot : trainee.updater().slots(trainee.updater_index(variable))) {
-    result.push_back(slot.values);
-  }
+  for (const optim::Slot& slot : updater.slots(index)) result.push_back(slot.values);
   return result;
 }
 
@@ -26,14 +24,12 @@ std::span<float> weights_of(Trainee& trainee, const Piece& piece) {
 Shard::Shard(Trainee& trainee, const GradientBuckets& buckets, const Place& place) : place_(place) {
   TW_REQUIRE(trainee.updater().elementwise(), "optimizer ", trainee.updater().name(),
              " compares whole parameters, of which each worker would have a part: use the scheme allreduce");
-  for (const TrainedVariable& entry : trainee.trained()) {
-    if (!entry.sparse) indices_.push_back(trainee.updater_index(entry.variable));
-  }
+  for (const DenseParameter& parameter : dense_parameters(trainee)) indices_.push_back(parameter.updater_index);
   for (int part = 0; part < place.parts; ++part) {
     if (!place.holds(part)) continue;
     for (const Piece& piece : buckets.pieces(place.parts, part)) {
       Held held{piece, trainee.updater_index(piece.variable), {}};
-      for (const std::span<float> slot : slots_of(trainee, piece.variable)) {
+      for (const std::span<float> slot : slots_of(trainee.updater(), held.updater_index)) {
         held.slots.push_back(slot.subspan(piece.begin, piece.gradient.size()));
       }
       held_.push_back(std::move(held));
@@ -126,7 +122,16 @@ comm::Status find_sources(comm::Communicator& communicator, const Holding& mine,
   return {};
 }
 
-comm::Status collect_state(comm::Communicator& communicator, Trainee& trainee, const GradientBuckets& buckets,
+std::vector<DenseParameter> dense_parameters(const Trainee& trainee) {
+  std::vector<DenseParameter> result;
+  for (const TrainedVariable& entry : trainee.trained()) {
+    if (!entry.sparse) result.push_back({entry.variable, trainee.updater_index(entry.variable)});
+  }
+  return result;
+}
+
+comm::Status collect_state(comm::Communicator& communicator, optim::Optimizer& updater,
+                           const std::vector<DenseParameter>& parameters, const GradientBuckets& buckets,
                            const ShardSources& sources, bool keep) {
   std::map<size_t, std::vector<Piece>> mine;
   for (int part = 0; part < sources.parts; ++part) {
@@ -134,12 +139,11 @@ comm::Status collect_state(comm::Communicator& communicator, Trainee& trainee, c
     for (const Piece& piece : buckets.pieces(sources.parts, part)) mine[piece.variable].push_back(piece);
   }
   std::vector<float> sum;
-  for (const TrainedVariable& entry : trainee.trained()) {
-    if (entry.sparse) continue;
-    for (const std::span<float> slot : slots_of(trainee, entry.variable)) {
+  for (const DenseParameter& parameter : parameters) {
+    for (const std::span<float> slot : slots_of(updater, parameter.updater_index)) {
       // All but one worker bring zeros for an element, so that the sum is exact.
       sum.assign(slot.size(), 0.0F);
-      for (const Piece& piece : mine[entry.variable]) {
+      for (const Piece& piece : mine[parameter.variable]) {
         std::copy_n(slot.data() + piece.begin, piece.gradient.size(), sum.data() + piece.begin);
       }
       comm::Status status = communicator.all_reduce(sum.data(), sum.size(), DType::kF32);

@@ -70,8 +70,19 @@ struct Holding {
 /// Every worker: the first one that has each part.
 comm::Status find_sources(comm::Communicator& communicator, const Holding& mine, ShardSources& sources);
 
-/// Every worker: adds up what the sources have to the state of all dense parameters, and keeps it if `keep`.
-comm::Status collect_state(comm::Communicator& communicator, Trainee& trainee, const GradientBuckets& buckets,
+/// A dense parameter that is trained, and the optimiser's number of it.
+struct DenseParameter {
+  size_t variable = 0;
+  size_t updater_index = 0;
+};
+/// Those of the buckets that are made of the same trainee at the same time. To be kept: the thread that trains may
+/// compile another program, and learn anew what is trained, whenever it takes a step.
+std::vector<DenseParameter> dense_parameters(const Trainee& trainee);
+
+/// Every worker: adds up what the sources have to the state of all these parameters, and keeps it if `keep`. From any
+/// thread that has the communicator to itself.
+comm::Status collect_state(comm::Communicator& communicator, optim::Optimizer& updater,
+                           const std::vector<DenseParameter>& parameters, const GradientBuckets& buckets,
                            const ShardSources& sources, bool keep);
 
 }  // namespace thalweg::sync

@@ -55,22 +55,23 @@ class Sharded : public GroupScheme {
   std::optional<double> gradient_norm_squared() const override { return norm_squared_; }
 
   void before_checkpoint(Trainee& trainee) override {
-    require(collect_state(communicator(), trainee, *buckets_, own_parts(group().size()), leads()));
+    require(collect_state(communicator(), trainee.updater(), dense_, *buckets_, own_parts(group().size()), leads()));
   }
   void after_checkpoint(Trainee& trainee) override {
-    if (leads()) shard_->forget_the_rest(trainee);
+    // Who still counts as one that has all must.
+    if (leads() && !has_all_) shard_->forget_the_rest(trainee);
   }
 
  protected:
   void prepare(Trainee& trainee) override {
     trainee_ = &trainee;
     const int size = group().size();
-    buckets_.emplace(trainee.trained(), bucket_bytes_);
+    make_buckets(trainee);
     exchange_.use(*buckets_);
     sparse_exchange_.use(*buckets_);
     shard_.emplace(trainee, *buckets_, Shard::Place{size, group().rank(), copies()});
     own_pieces_ = buckets_->pieces(size, group().rank());
-    thread_.emplace();
+    thread_.emplace(communicator());
     step_begun_ = false;
     updated_to_ = kNothing;
     has_all_ = true;
@@ -97,19 +98,24 @@ class Sharded : public GroupScheme {
                  " that kept copies ended at the same time. Go on from a checkpoint, or set more copies");
     }
     // A newcomer has none yet, but what they consist of depends on the parameters alone.
-    if (!buckets_) buckets_.emplace(trainee.trained(), bucket_bytes_);
-    comm::Status status = collect_state(communicator(), trainee, *buckets_, sources, true);
+    if (!buckets_) make_buckets(trainee);
+    comm::Status status = collect_state(communicator(), trainee.updater(), dense_, *buckets_, sources, true);
     if (status.ok() && holds) has_all_ = true;
     return status;
   }
 
   /// What a checkpoint, or another run of the trainer, needs afterwards.
   comm::Status last_exchange() override {
-    return collect_state(communicator(), *trainee_, *buckets_, own_parts(group().size()), true);
+    return collect_state(communicator(), trainee_->updater(), dense_, *buckets_, own_parts(group().size()), true);
   }
 
  private:
   static constexpr int64_t kNothing = -1;
+
+  void make_buckets(const Trainee& trainee) {
+    buckets_.emplace(trainee.trained(), bucket_bytes_);
+    dense_ = dense_parameters(trainee);
+  }
 
   int copies() { return std::min(copies_, group().size() - 1); }
 
@@ -189,6 +195,7 @@ class Sharded : public GroupScheme {
   int copies_;
   Trainee* trainee_ = nullptr;
   std::optional<GradientBuckets> buckets_;
+  std::vector<DenseParameter> dense_;
   std::optional<Shard> shard_;
   std::vector<Piece> own_pieces_;
   GradientExchange exchange_;

@@ -44,6 +44,34 @@ std::vector<float> sums_of(const simd::RowList& list, const std::vector<float>& 
   return sums;
 }
 
+comm::Status failure_of(size_t rank, const std::string& what) {
+  return comm::Failure{comm::FailureKind::kProtocol, static_cast<int>(rank), what, 0};
+}
+
+/// Each worker has every row of the table at most once.
+comm::Status check_counts(const std::vector<int64_t>& counts, int64_t table_rows) {
+  for (size_t rank = 0; rank < counts.size(); ++rank) {
+    if (counts[rank] >= 0 && counts[rank] <= table_rows) continue;
+    return failure_of(rank, "it announced the gradients of " + std::to_string(counts[rank]) +
+                                " rows of a table that has " + std::to_string(table_rows));
+  }
+  return {};
+}
+
+/// `indices` are those of all workers, in order of rank.
+comm::Status check_indices(const std::vector<int64_t>& indices, const std::vector<int64_t>& counts,
+                           int64_t table_rows) {
+  auto index = indices.begin();
+  for (size_t rank = 0; rank < counts.size(); ++rank) {
+    for (const auto end = index + counts[rank]; index < end; ++index) {
+      if (*index >= 0 && *index < table_rows) continue;
+      return failure_of(rank, "it sent a gradient of row " + std::to_string(*index) + " of a table that has " +
+                                  std::to_string(table_rows));
+    }
+  }
+  return {};
+}
+
 }  // namespace
 
 void SparseExchange::use(const GradientBuckets& buckets) {
@@ -74,7 +102,9 @@ comm::Status SparseExchange::gather(comm::Communicator& communicator, SparseRows
   std::vector<int64_t> counts(static_cast<size_t>(communicator.size()));
   counts[static_cast<size_t>(communicator.rank())] = static_cast<int64_t>(rows.indices.size());
   if (comm::Status status = communicator.all_gather(counts.data(), counts.size(), DType::kI64); !status) return status;
+  if (comm::Status status = check_counts(counts, rows.table_rows); !status) return status;
   if (comm::Status status = gather_parts(communicator, rows.indices, counts, 1); !status) return status;
+  if (comm::Status status = check_indices(rows.indices, counts, rows.table_rows); !status) return status;
   if (codec_ != nullptr) return gather_encoded(communicator, rows, counts);
   return gather_parts(communicator, rows.rows, counts, rows.row_size);
 }

@@ -52,6 +52,8 @@ class StaleSynchronous : public GroupScheme {
     return {};
   }
 
+  bool in_lockstep() const override { return staleness_ == 0 && !change_wanted(); }
+
   void before_checkpoint(Trainee& /*trainee*/) override {
     if (leads()) require(server_->begin_snapshot());
   }
@@ -64,7 +66,7 @@ class StaleSynchronous : public GroupScheme {
     TW_REQUIRE(trainee.updater().elementwise(), "optimizer ", trainee.updater().name(),
                " compares whole parameters, of which each worker would have a part: use the scheme allreduce");
     trainee_ = &trainee;
-    gradients_.emplace(trainee.trained(), std::numeric_limits<size_t>::max());
+    make_buckets(trainee);
     server_.emplace(group(), trainee, ParameterServer::Options{staleness_ == 0, compression_}, std::move(unsent_));
     place_ = server_->place();
     step_begun_ = false;
@@ -81,11 +83,11 @@ class StaleSynchronous : public GroupScheme {
 
   /// Workers differ by some steps, and so do the parts: those of a worker that was lost start afresh.
   comm::Status complete_state(Trainee& trainee, int64_t /*target*/, bool counts) override {
-    if (!gradients_) gradients_.emplace(trainee.trained(), std::numeric_limits<size_t>::max());
+    if (!gradients_) make_buckets(trainee);
     ShardSources sources;
     const std::optional<Shard::Place> held = counts ? place_ : std::nullopt;
     if (comm::Status status = find_sources(communicator(), {held, false}, sources); !status) return status;
-    comm::Status status = collect_state(communicator(), trainee, *gradients_, sources, true);
+    comm::Status status = collect_state(communicator(), trainee.updater(), dense_, *gradients_, sources, true);
     if (!status) return status;
     for (int part = 0; part < sources.parts; ++part) {
       if (sources.source[static_cast<size_t>(part)] >= 0) continue;
@@ -98,16 +100,21 @@ class StaleSynchronous : public GroupScheme {
   }
 
   comm::Status last_exchange() override {
-    if (comm::Status status = server_->finish(); !status) return status;
+    if (comm::Status status = server_->finish(patience_); !status) return status;
     {
       const auto lock = trainee_->lock_weights();
       server_->pull(*trainee_);
       trainee_->variables().touch();
     }
-    return collect_state(communicator(), *trainee_, *gradients_, own_parts(group().size()), true);
+    return collect_state(communicator(), trainee_->updater(), dense_, *gradients_, own_parts(group().size()), true);
   }
 
  private:
+  void make_buckets(const Trainee& trainee) {
+    gradients_.emplace(trainee.trained(), std::numeric_limits<size_t>::max());
+    dense_ = dense_parameters(trainee);
+  }
+
   void begin_step() {
     if (step_begun_) return;
     gradients_->begin_step();
@@ -121,6 +128,7 @@ class StaleSynchronous : public GroupScheme {
   Trainee* trainee_ = nullptr;
   /// Of the step under way, all in one bucket.
   std::optional<GradientBuckets> gradients_;
+  std::vector<DenseParameter> dense_;
   std::optional<ParameterServer> server_;
   /// The part that this worker served last.
   std::optional<Shard::Place> place_;

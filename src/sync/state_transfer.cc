@@ -3,10 +3,16 @@
 
 #include <nlohmann/json.hpp>
 
+#include "base/limits.h"
+#include "base/text.h"
+
 namespace thalweg::sync {
 namespace {
 
 using nlohmann::json;
+
+/// Names and shapes of half a million tensors fit.
+constexpr uint64_t kMostDescriptionBytes = uint64_t{64} << 20U;
 
 /// What a snapshot consists of, by the names that its description uses.
 struct Section {
@@ -29,24 +35,50 @@ std::string describe(const Checkpoint& snapshot) {
   return description.dump();
 }
 
-/// The snapshot with tensors that have no values yet.
-Checkpoint allocate(const std::string& text) {
-  try {
-    const json description = json::parse(text);
-    Checkpoint snapshot;
-    snapshot.iteration = description.at("iteration").get<int64_t>();
-    snapshot.trainer_json = description.at("trainer").get<std::string>();
-    for (const Section& section : kSections) {
-      for (const json& entry : description.at(section.name)) {
-        (snapshot.*section.tensors)
-            .push_back(
-                {entry.at("name").get<std::string>(), Tensor(dtype_from_name(entry.at("dtype").get<std::string>()),
-                                                             Shape(entry.at("shape").get<std::vector<int64_t>>()))});
-      }
+TensorType type_of(const json& entry) {
+  return {dtype_from_name(entry.at("dtype").get<std::string>()), Shape(entry.at("shape").get<std::vector<int64_t>>())};
+}
+
+/// Throws if all tensors together do not fit into this machine, before memory is taken for any.
+void require_room(const json& description) {
+  const size_t most = machine_memory();
+  size_t total = 0;
+  for (const Section& section : kSections) {
+    for (const json& entry : description.at(section.name)) {
+      const TensorType type = type_of(entry);
+      size_t bytes = 0;
+      const auto elements = static_cast<size_t>(type.shape.num_elements());
+      const bool fits = !__builtin_mul_overflow(elements, size_of(type.dtype), &bytes) && bytes <= most - total;
+      TW_REQUIRE(fits, "with '", entry.at("name").get<std::string>(), "' of shape ", type.shape,
+                 " it is more than the ", human_bytes(static_cast<double>(most)), " of memory that this machine has");
+      total += bytes;
     }
-    return snapshot;
+  }
+}
+
+/// The snapshot with tensors that have no values yet.
+Checkpoint allocate(const json& description) {
+  require_room(description);
+  Checkpoint snapshot;
+  snapshot.iteration = description.at("iteration").get<int64_t>();
+  snapshot.trainer_json = description.at("trainer").get<std::string>();
+  for (const Section& section : kSections) {
+    for (const json& entry : description.at(section.name)) {
+      const TensorType type = type_of(entry);
+      (snapshot.*section.tensors).push_back({entry.at("name").get<std::string>(), Tensor(type.dtype, type.shape)});
+    }
+  }
+  return snapshot;
+}
+
+/// As worker `root` describes it.
+Checkpoint allocate(const std::string& text, int root) {
+  try {
+    return allocate(json::parse(text));
   } catch (const json::exception& error) {
-    raise("the description of another worker's state cannot be read: ", error.what());
+    raise("the description of the state of rank ", root, " cannot be read: ", error.what());
+  } catch (const Error& error) {
+    raise("the state of rank ", root, " cannot be taken over: ", error.what());
   }
 }
 
@@ -57,9 +89,12 @@ comm::Status broadcast_snapshot(comm::Communicator& communicator, int root, Chec
   std::string text = sends ? describe(snapshot) : "";
   uint64_t size = text.size();
   if (comm::Status status = communicator.broadcast(&size, sizeof size, root); !status) return status;
+  TW_REQUIRE(size <= kMostDescriptionBytes, "the description of the state of rank ", root, " is ",
+             human_bytes(static_cast<double>(size)), " long, at most ",
+             human_bytes(static_cast<double>(kMostDescriptionBytes)), " are taken");
   text.resize(size);
   if (comm::Status status = communicator.broadcast(text.data(), size, root); !status) return status;
-  if (!sends) snapshot = allocate(text);
+  if (!sends) snapshot = allocate(text, root);
   for (const Section& section : kSections) {
     for (const NamedTensor& entry : snapshot.*section.tensors) {
       comm::Status status = communicator.broadcast(entry.tensor.raw(), entry.tensor.num_bytes(), root);

@@ -1,6 +1,10 @@
 // Copyright The Thalweg Authors. SPDX-License-Identifier: Apache-2.0
 #include "train/evaluator.h"
 
+#include <algorithm>
+
+#include "thalweg/input_error.h"
+
 namespace thalweg {
 namespace {
 
@@ -51,12 +55,45 @@ void Evaluator::prepare(const data::Dataset& data, const std::vector<std::shared
   }
 }
 
+void Evaluator::require_fit(const data::Dataset& data,
+                            const std::vector<std::shared_ptr<metrics::Metric>>& metrics) const {
+  try {
+    prepare(data, metrics);
+    const auto batch_of = [&](TensorType type) {
+      type.shape[0] = std::min(options_.batch_size, data.size());
+      return type;
+    };
+    std::vector<TensorType> inputs;
+    for (const TensorType& type : data.input_types()) inputs.push_back(batch_of(type));
+    const std::unique_ptr<Graph> graph = model_.graph().specialize(inputs);
+    std::vector<Value*> targets;
+    for (const TensorType& type : data.target_types()) {
+      targets.push_back(graph->input("target." + std::to_string(targets.size()), batch_of(type)));
+    }
+    const std::vector<Value*> outputs = graph->outputs();
+    loss_(outputs, targets);
+    for (const auto& metric : metrics) {
+      const TensorType output = outputs[metric->output()]->type();
+      const TensorType target = targets[metric->target()]->type();
+      if (!output.shape.is_static()) continue;
+      metric->add(Tensor::zeros(output.dtype, output.shape), Tensor::zeros(target.dtype, target.shape));
+      metric->reset();
+    }
+  } catch (const Error& error) {
+    raise_input_error("the data to validate on do not fit: ", error.what());
+  }
+}
+
 Evaluation Evaluator::run(const data::Dataset& data, const std::vector<std::shared_ptr<metrics::Metric>>& metrics,
-                          const std::atomic<bool>& stop, const std::function<void()>& after_batch) {
+                          const std::atomic<bool>& stop, const Watcher& watcher) {
   prepare(data, metrics);
   const data::BatchSampler sampler(data.size(), {.batch_size = options_.batch_size, .shuffle = false});
   data::LoaderOptions reading = options_.reading;
   reading.max_batches = sampler.batches_per_epoch();
+  reading.stopping = [&] {
+    watcher.while_waiting();
+    return stop.load();
+  };
   data::Loader loader(data, sampler, reading);
   double loss_sum = 0;
   int64_t samples = 0;
@@ -67,7 +104,7 @@ Evaluation Evaluator::run(const data::Dataset& data, const std::vector<std::shar
     loss_sum += loss_of(outputs, loaded.batch.targets) * static_cast<double>(loaded.batch.size());
     samples += loaded.batch.size();
     for (const auto& metric : metrics) metric->add(outputs[metric->output()], loaded.batch.targets[metric->target()]);
-    after_batch();
+    watcher.after_batch();
   }
   Evaluation result{{{"loss", loss_sum / static_cast<double>(samples)}}, loader.skipped()};
   for (const auto& metric : metrics) result.scores[metric->name()] = metric->value();

@@ -21,11 +21,20 @@ struct Evaluation {
 /// Measures a model in inference form on a dataset.
 class Evaluator {
  public:
+  struct Watcher {
+    std::function<void()> after_batch;
+    /// Several times a second.
+    std::function<void()> while_waiting;
+  };
   Evaluator(Model& model, Loss loss, const EvaluatorOptions& options);
 
-  /// Calls `after_batch` after each. Gives up between two, with what it has seen so far, once `stop` is set.
+  const Loss& loss() const { return loss_; }
+  /// Throws InputError unless the model, its loss and the metrics take samples of such types.
+  void require_fit(const data::Dataset& data, const std::vector<std::shared_ptr<metrics::Metric>>& metrics) const;
+  /// Gives up between two batches, with what it has seen so far, once `stop` is set; throws data::WaitStopped if no
+  /// batch comes any more.
   Evaluation run(const data::Dataset& data, const std::vector<std::shared_ptr<metrics::Metric>>& metrics,
-                 const std::atomic<bool>& stop, const std::function<void()>& after_batch);
+                 const std::atomic<bool>& stop, const Watcher& watcher);
 
  private:
   void prepare(const data::Dataset& data, const std::vector<std::shared_ptr<metrics::Metric>>& metrics) const;

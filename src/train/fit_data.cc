@@ -102,15 +102,33 @@ std::optional<ClassNumbers> class_numbers(const Trial& trial) {
   return std::nullopt;
 }
 
-void require_known_classes(const Tensor& labels, const Trial& trial) {
-  const std::optional<ClassNumbers> classes = class_numbers(trial);
-  if (!classes || labels.dtype() != DType::kI64) return;
+/// Rows are counted from `first_row`.
+void require_known_classes(const Tensor& labels, const ClassNumbers& classes, int64_t first_row = 0) {
+  if (labels.dtype() != DType::kI64) return;
   const int64_t width = std::max<int64_t>(labels.num_elements() / std::max<int64_t>(labels.shape()[0], 1), 1);
   for (int64_t i = 0; i < labels.num_elements(); ++i) {
     const int64_t label = labels.data<int64_t>()[i];
-    if (classes->contain(label)) continue;
-    raise_input_error("the target holds class ", label, " in row ", i / width, "; the model has the classes 0 to ",
-                      classes->count - 1);
+    if (classes.contain(label)) continue;
+    raise_input_error("the target holds class ", label, " in row ", first_row + i / width,
+                      "; the model has the classes 0 to ", classes.count - 1);
+  }
+}
+
+/// Calls look(batch, number of its first row) for all samples, which lie in memory.
+template <typename Look>
+void for_all_rows(const data::Dataset& data, const Look& look) {
+  constexpr size_t kBytesAtOnce = size_t{4} << 20;
+  const data::Batch row = data.allocate(1);
+  size_t bytes = 1;
+  for (const std::vector<Tensor>* tensors : {&row.inputs, &row.targets}) {
+    for (const Tensor& tensor : *tensors) bytes += tensor.num_bytes();
+  }
+  const auto rows_at_once = static_cast<int64_t>(std::max<size_t>(kBytesAtOnce / bytes, 1));
+  std::vector<int64_t> indices;
+  for (int64_t begin = 0; begin < data.size(); begin += rows_at_once) {
+    indices.resize(static_cast<size_t>(std::min(rows_at_once, data.size() - begin)));
+    std::iota(indices.begin(), indices.end(), begin);
+    look(data.fetch(indices), begin);
   }
 }
 
@@ -204,26 +222,30 @@ std::string nan_in(const data::Batch& batch, const Graph& graph, int64_t first_r
 }
 
 void require_no_nan(const data::Dataset& data, const Graph& graph) {
-  constexpr size_t kBytesAtOnce = size_t{4} << 20;
   if (!data.is_in_memory()) return;
-  const data::Batch row = data.allocate(1);
-  size_t bytes = 1;
   bool possible = false;
-  for (const std::vector<Tensor>* tensors : {&row.inputs, &row.targets}) {
-    for (const Tensor& tensor : *tensors) {
-      bytes += tensor.num_bytes();
-      possible = possible || may_hold_nan(tensor.dtype());
-    }
-  }
+  for (const TensorType& type : data.input_types()) possible = possible || may_hold_nan(type.dtype);
+  for (const TensorType& type : data.target_types()) possible = possible || may_hold_nan(type.dtype);
   if (!possible) return;
-  const auto rows_at_once = static_cast<int64_t>(std::max<size_t>(kBytesAtOnce / bytes, 1));
-  std::vector<int64_t> indices;
-  for (int64_t begin = 0; begin < data.size(); begin += rows_at_once) {
-    indices.resize(static_cast<size_t>(std::min(rows_at_once, data.size() - begin)));
-    std::iota(indices.begin(), indices.end(), begin);
-    const std::string found = nan_in(data.fetch(indices), graph, begin);
+  for_all_rows(data, [&](const data::Batch& batch, int64_t first_row) {
+    const std::string found = nan_in(batch, graph, first_row);
     if (!found.empty()) raise_input_error(found, kNanAdvice);
+  });
+}
+
+void require_known_classes(const data::Dataset& data, const Graph& graph, const Loss& loss) {
+  const std::optional<int64_t> highest = data.highest_class();
+  if ((!data.is_in_memory() && !highest) || data.target_types().size() != 1) return;
+  const std::optional<ClassNumbers> classes = class_numbers(try_target(data.target_types()[0], graph, loss));
+  if (!classes) return;
+  if (highest && !classes->contain(*highest)) {
+    raise_input_error("the data have the classes 0 to ", *highest, "; the model has the classes 0 to ",
+                      classes->count - 1);
   }
+  if (!data.is_in_memory()) return;
+  for_all_rows(data, [&](const data::Batch& batch, int64_t first_row) {
+    require_known_classes(batch.targets[0], *classes, first_row);
+  });
 }
 
 Tensor fit_input(const Tensor& given, const Value& input, const std::vector<std::string>& columns) {
@@ -245,7 +267,7 @@ Tensor fit_target(const Tensor& given, const Graph& graph, const Loss& loss) {
     const Trial trial = try_target(type, graph, loss);
     if (trial.failure.empty()) {
       const Tensor target = given.to(type.dtype).reshaped(type.shape);
-      require_known_classes(target, trial);
+      if (const std::optional<ClassNumbers> classes = class_numbers(trial)) require_known_classes(target, *classes);
       return target;
     }
     if (first_failure.empty()) first_failure = trial.failure;

@@ -68,6 +68,8 @@ class Trainee {
   /// Everything another worker needs to go on from here.
   virtual Checkpoint snapshot() = 0;
   virtual void restore(const Checkpoint& snapshot) = 0;
+  /// A checkpoint was due of which this worker does not know that it was written.
+  virtual bool lacks_checkpoint() const = 0;
 };
 
 /// How several workers train one model: the trainer calls these at fixed places of every step, and knows nothing else
@@ -109,6 +111,9 @@ class Scheme {
 
   /// After every step: how this worker fares, for those who watch the group.
   virtual void report(const TrainState& /*state*/) {}
+  /// All others have taken part in the step that this worker has just completed, and have done all that comes before
+  /// it.
+  virtual bool in_lockstep() const { return true; }
   /// At the same step at every worker, before the one that leads takes a snapshot for a checkpoint: hands it what only
   /// others have. Throws GroupChanged.
   virtual void before_checkpoint(Trainee& /*trainee*/) {}
@@ -120,7 +125,10 @@ class Scheme {
   /// After GroupChanged, or when a change is wanted: goes on with those who are there. The trainee may be at another
   /// step afterwards, and the share another.
   virtual void regroup(Trainee& trainee, const std::string& failure) = 0;
-  /// The run is over.
+  /// After `start` and `regroup`, the same at every worker: the one that leads lacks a checkpoint, and all take part in
+  /// making up for it before the next step.
+  virtual bool checkpoint_missing() const { return false; }
+  /// The run is over, also for all others. Throws GroupChanged; after `regroup` it is to be called again.
   virtual void finish(Trainee& trainee) = 0;
   /// An error ends this worker's run: the trainee is not used any more. `shared` is its text if it is one that all
   /// workers come to: those who have not yet, and would find nobody to go on with, end with it too. Empty otherwise.

@@ -21,6 +21,8 @@ StepOptions step_options(const TrainOptions& options) {
 }
 
 constexpr int kMostReaders = 256;
+/// A stop is agreed on in a step of all workers, which a slow batch must not make an error.
+constexpr std::chrono::seconds kPatienceOfAGroup{30};
 
 data::LoaderOptions reading_options(const TrainOptions& options) {
   return {.depth = options.prefetch, .threads = options.readers, .bad = options.bad_samples};
@@ -121,6 +123,7 @@ int64_t Trainer::Impl::samples_of(const data::Dataset& train) const {
 
 void Trainer::Impl::check_data(const data::Dataset& data) const {
   if (options.non_finite == NonFinite::kError) require_no_nan(data, model.graph());
+  require_known_classes(data, model.graph(), evaluator.loss());
 }
 
 void Trainer::Impl::start(const data::Dataset& train, const data::Dataset* validation) {
@@ -128,7 +131,10 @@ void Trainer::Impl::start(const data::Dataset& train, const data::Dataset* valid
              "early stopping needs data to validate on: give it to fit");
   if (options.scheme != nullptr) options.scheme->meet(options.batch_size);
   check_data(train);
-  if (validation != nullptr) check_data(*validation);
+  if (validation != nullptr) {
+    evaluator.require_fit(*validation, options.metrics);
+    check_data(*validation);
+  }
   skipped = {};
   const int64_t samples = samples_of(train);
   TW_REQUIRE(train_samples == 0 || train_samples == samples, "the run that is resumed had ", train_samples,
@@ -143,6 +149,7 @@ void Trainer::Impl::start(const data::Dataset& train, const data::Dataset* valid
     pending_optimizer.reset();
   }
   train_samples = samples;
+  stop_agreed = ends_with_best = false;
   if (options.scheme != nullptr) options.scheme->start(*this);
   // An error may have left batches half way to an update; those are taken again.
   step.discard();
@@ -168,37 +175,40 @@ void Trainer::Impl::fit(const data::Dataset& train, const data::Dataset* validat
 void Trainer::Impl::run(const data::Dataset& train, const data::Dataset* validation) {
   start(train, validation);
   tell([&](Callback& callback) { callback.on_start(state); });
-  while (!end(state.progress) && !run_batches(train, validation)) {
+  bool over = end(state.progress);
+  if (options.scheme != nullptr) {
+    join_in();
+    over = run_is_over();
   }
+  while (!over) over = run_batches(train, validation);
   finish();
-  if (options.scheme != nullptr) options.scheme->finish(*this);
+  if (options.scheme != nullptr) finish_group();
   tell_skipped();
   tell([&](Callback& callback) { callback.on_end(state); });
 }
 
 bool Trainer::Impl::run_batches(const data::Dataset& train, const data::Dataset* validation) {
-  data::Loader loader(train, make_sampler(train.size()), reading_options(options));
+  data::LoaderOptions reading = reading_options(options);
+  reading.stopping = [this] {
+    tell([](Callback& callback) { callback.on_wait(); });
+    return stop.load();
+  };
+  if (options.scheme != nullptr) reading.stop_patience = kPatienceOfAGroup;
+  data::Loader loader(train, make_sampler(train.size()), reading);
   try {
     while (!advance(loader, validation)) {
       if (options.scheme == nullptr || !options.scheme->change_wanted()) continue;
       regroup("");
-      return false;
+      return run_is_over();
     }
   } catch (const GroupChanged& change) {
     regroup(change.what());
-    return false;
+    return run_is_over();
+  } catch (const data::WaitStopped&) {
+    // Gradients since the last update count for nothing: the run ends there. Others wait for a worker's share.
+    if (options.scheme != nullptr) throw;
   }
   return true;
-}
-
-void Trainer::Impl::regroup(const std::string& failure) {
-  tell([&](Callback& callback) {
-    callback.on_message(failure.empty() ? "admitting a worker" : "the group has changed: " + failure);
-  });
-  options.scheme->regroup(*this, failure);
-  step.set_runs(runs);
-  group_loss = 0;
-  group_samples = 0;
 }
 
 bool Trainer::Impl::advance(data::Loader& loader, const data::Dataset* validation) {
@@ -219,8 +229,8 @@ bool Trainer::Impl::advance(data::Loader& loader, const data::Dataset* validatio
   const bool validated = validation != nullptr && options.validate(state.progress);
   if (validated) validate(*validation);
   if (loaded.last_of_epoch) end_epoch(validated);
-  if (!options.checkpoints.directory.empty() && options.checkpoints.when(state.progress)) checkpoint();
-  return stopping() || best.should_stop() || end(state.progress);
+  if (!options.checkpoints.directory.empty() && options.checkpoints.when(state.progress)) checkpoint_now_due();
+  return run_is_over();
 }
 
 bool Trainer::Impl::run_batch(const data::LoadedBatch& loaded) {
@@ -239,7 +249,7 @@ bool Trainer::Impl::take_step(const data::LoadedBatch& loaded) {
       const std::string nan = nan_in(loaded.batch, model.graph());
       if (!nan.empty()) raise_input_error(nan, " of the batch: leave such samples out or fill them");
     }
-    const StepResult result = step.run(loaded.batch, {state.learning_rate, loaded.whole_samples, stop.load()});
+    const StepResult result = step.run(loaded.batch, {state.learning_rate, loaded.whole_samples, wants_to_stop()});
     count_batch(result);
     totals.exchange_seconds += result.exchange_seconds;
     stop_agreed = result.stop;
@@ -285,6 +295,8 @@ void Trainer::Impl::report_bad_batch(const data::LoadedBatch& loaded, const NonF
 
 void Trainer::Impl::complete_step(const data::LoadedBatch& loaded, bool updated) {
   if (updated) {
+    // Who leads writes a checkpoint before it takes part in another step.
+    if (!leads() && options.scheme->in_lockstep()) checkpoints.written = checkpoints.due;
     ++state.progress.iteration;
     if (group_samples > 0) state.progress.loss = group_loss / static_cast<double>(group_samples);
     group_loss = 0;
@@ -308,7 +320,8 @@ void Trainer::Impl::complete_step(const data::LoadedBatch& loaded, bool updated)
 Scores Trainer::Impl::measure(const data::Dataset& data, const std::vector<std::shared_ptr<metrics::Metric>>& metrics,
                               const std::atomic<bool>& stop_early) {
   const auto after_batch = [&] { tell([&](Callback& callback) { callback.on_validation_batch(state); }); };
-  const Evaluation evaluation = evaluator.run(data, metrics, stop_early, after_batch);
+  const auto while_waiting = [&] { tell([](Callback& callback) { callback.on_wait(); }); };
+  const Evaluation evaluation = evaluator.run(data, metrics, stop_early, {after_batch, while_waiting});
   skipped.add(evaluation.skipped);
   return evaluation.scores;
 }
@@ -338,32 +351,36 @@ void Trainer::Impl::end_epoch(bool validated) {
   totals = {};
 }
 
+void Trainer::Impl::checkpoint_now_due() {
+  checkpoints.due = state.progress.iteration;
+  if (checkpoints.taken != state.progress.iteration) checkpoint();
+}
+
 void Trainer::Impl::checkpoint() {
-  if (last_checkpoint == state.progress.iteration) return;
   if (options.scheme != nullptr) options.scheme->before_checkpoint(*this);
   std::optional<Checkpoint> taken;
   if (leads()) taken = snapshot();
   if (options.scheme != nullptr) options.scheme->after_checkpoint(*this);
-  last_checkpoint = state.progress.iteration;
+  checkpoints.taken = state.progress.iteration;
   if (!taken) return;
   const std::string path = write_checkpoint(options.checkpoints.directory, *taken, options.checkpoints.keep);
+  checkpoints.written = state.progress.iteration;
   tell([&](Callback& callback) { callback.on_checkpoint(state, path); });
 }
 
 void Trainer::Impl::last_checkpoint_of_run() {
-  for (;;) {
-    try {
-      return checkpoint();
-    } catch (const GroupChanged& change) {
-      regroup(change.what());
-    }
+  try {
+    checkpoint_now_due();
+  } catch (const GroupChanged& change) {
+    regroup(change.what());
   }
 }
 
 void Trainer::Impl::finish() {
   if (stopping()) {
+    // Together with all others, whoever of them wanted to stop, and why.
     if (!options.checkpoints.directory.empty()) last_checkpoint_of_run();
-    return;
+    if (!stopped_early()) return;
   }
   // A checkpoint may have brought some although this run does not look for the best.
   if (best_weights.empty() || options.early_stopping.patience == 0) return;
@@ -371,9 +388,10 @@ void Trainer::Impl::finish() {
     const std::unique_lock<std::shared_mutex> lock(model.impl().weights_mutex);
     write_weights(model.impl(), best_weights);
   }
+  ends_with_best = true;
   std::ostringstream text;
-  text << (best.should_stop() ? "stopped early; " : "") << "the weights are those of step " << best.best_iteration
-       << ", the best by " << score_name << " (" << best.best << ")";
+  text << (best.should_stop() || stopped_early() ? "stopped early; " : "") << "the weights are those of step "
+       << best.best_iteration << ", the best by " << score_name << " (" << best.best << ")";
   tell([&](Callback& callback) { callback.on_message(text.str()); });
 }
 

@@ -23,6 +23,16 @@ struct EpochTotals {
   double exchange_seconds = 0;
 };
 
+/// Steps of checkpoints; -1: none.
+struct CheckpointSteps {
+  /// When one was last due.
+  int64_t due = -1;
+  /// The last one that this worker has taken part in.
+  int64_t taken = -1;
+  /// The last one that was written, as far as this worker knows.
+  int64_t written = -1;
+};
+
 struct Trainer::Impl : Trainee {
   Impl(Model& trained, const Loss& loss, optim::Optimizer given, TrainOptions given_options, std::atomic<bool>& flag);
 
@@ -44,11 +54,22 @@ struct Trainer::Impl : Trainee {
   /// Says how many samples were left out, if any were.
   void tell_skipped();
   void end_epoch(bool validated);
+  /// Unless there is one of this step. Throws GroupChanged; then `regroup` makes up for it.
+  void checkpoint_now_due();
   void checkpoint();
-  /// With those who are there, however often the group changes.
   void last_checkpoint_of_run();
   void finish();
   void tell(const std::function<void(Callback&)>& event);
+
+  // In a group: trainer_group.cc.
+  /// This worker has just come to the group's step.
+  void join_in();
+  /// Goes on with those who are there, with no checkpoint missing.
+  void regroup(std::string failure);
+  /// After the group has settled at a step: takes the checkpoint that its leader lacks, if it does.
+  void make_up_checkpoint();
+  /// With those who are there, however often the group changes.
+  void finish_group();
 
   // The state that a checkpoint keeps: trainer_state.cc.
   std::string to_json() const;
@@ -69,18 +90,30 @@ struct Trainer::Impl : Trainee {
   }
   Checkpoint snapshot() override;
   void restore(const Checkpoint& snapshot) override;
+  bool lacks_checkpoint() const override {
+    return !options.checkpoints.directory.empty() && checkpoints.due > checkpoints.written && !ends_with_best;
+  }
 
-  /// This worker writes checkpoints and shows progress.
   bool stopping() const { return options.scheme == nullptr ? stop.load() : stop_agreed; }
+  /// Workers may score differently, so none of them ends the run by itself: the wish travels with the next step.
+  bool wants_to_stop() const { return stop.load() || (options.scheme != nullptr && best.should_stop()); }
+  /// Some worker of the group has found no better score for long enough.
+  bool stopped_early() const {
+    return options.scheme != nullptr && stop_agreed && !stop.load() && options.early_stopping.patience > 0;
+  }
+  bool run_is_over() const {
+    return stopping() || (options.scheme == nullptr && best.should_stop()) || end(state.progress);
+  }
+  /// This worker writes checkpoints and shows progress.
   bool leads() const { return options.scheme == nullptr || options.scheme->leads(); }
   /// Those of all workers, if each has its own.
   int64_t samples_of(const data::Dataset& train) const;
-  /// Throws InputError if NaN is in it and NonFinite forbids that; as far as is known before it is read.
+  /// Throws InputError if NaN is in it and NonFinite forbids that, or a class that the model does not have; as far as
+  /// is known before it is read.
   void check_data(const data::Dataset& data) const;
   data::BatchSampler make_sampler(int64_t samples) const;
   /// Batches from the current position on; true when the run ends, false when the group has changed.
   bool run_batches(const data::Dataset& train, const data::Dataset* validation);
-  void regroup(const std::string& failure);
 
   Model& model;
   optim::Optimizer optimizer;
@@ -107,7 +140,9 @@ struct Trainer::Impl : Trainee {
   std::vector<NamedTensor> best_weights;
   std::vector<EpochRecord> history;
   data::SkippedSamples skipped;
-  int64_t last_checkpoint = -1;
+  CheckpointSteps checkpoints;
+  /// The weights are no longer those of the last step, of which a checkpoint would have to be.
+  bool ends_with_best = false;
   /// Somebody, here or at another worker, wants the run to end.
   bool stop_agreed = false;
   /// Read by `resume`; applied once the optimiser knows its parameters.

@@ -1,5 +1,6 @@
 // Copyright The Thalweg Authors. SPDX-License-Identifier: Apache-2.0
 // What a checkpoint keeps of a trainer besides weights and optimiser slots.
+#include <algorithm>
 #include <cmath>
 #include <filesystem>
 #include <mutex>
@@ -72,6 +73,8 @@ std::string Trainer::Impl::to_json() const {
       {"validation", state.validation},
       {"position", {{"epoch", position.epoch}, {"batch", position.batch}}},
       {"runs", runs},
+      {"checkpoint_due", checkpoints.due},
+      {"stop", stop_agreed},
       {"schedule", schedule->state()},
       {"best", {{"score", best.best}, {"iteration", best.best_iteration}, {"without_gain", best.without_gain}}},
       {"totals",
@@ -129,7 +132,6 @@ void Trainer::Impl::from_json(const Json& json) {
   best = read_best;
   totals = read_totals;
   history = std::move(read_history);
-  last_checkpoint = state.progress.iteration;
 }
 
 Checkpoint Trainer::Impl::snapshot() {
@@ -150,6 +152,9 @@ void Trainer::Impl::restore(const Checkpoint& given) {
     check_settings(json);
     write_optimizer(optimizer, *model.impl().variables, given.optimizer, "the state that another worker sent");
     from_json(json);
+    checkpoints.due = json.at("checkpoint_due").get<int64_t>();
+    checkpoints.written = std::min(checkpoints.written, state.progress.iteration);
+    stop_agreed = json.at("stop").get<bool>();
   } catch (const Json::exception& error) {
     raise("the state that another worker sent cannot be read: ", error.what());
   }
@@ -174,6 +179,7 @@ void Trainer::Impl::resume(const std::string& path) {
     const Json json = Json::parse(text);
     check_settings(json);
     from_json(json);
+    checkpoints = {state.progress.iteration, state.progress.iteration, state.progress.iteration};
   } catch (const Json::exception& error) {
     raise(optimizer_file.path(), ": the trainer's state in it cannot be read: ", error.what());
   } catch (const Error& error) {

@@ -79,4 +79,21 @@ TEST(CScores, WhatIsWrongIsNamed) {
   EXPECT_EQ(tw_scores_merge(scores.scores, junk, 0), TW_ERROR);
 }
 
+TEST(CScores, TellWhatALossTakes) {
+  const auto targets = [](const char* loss, std::vector<int64_t> dims) {
+    tw_result* result = nullptr;
+    EXPECT_EQ(tw_scores_targets(loss, dims.data(), static_cast<int32_t>(dims.size()), &result), TW_OK)
+        << tw_last_error();
+    json parsed = json::parse(tw_result_text(result));
+    tw_result_free(result);
+    return parsed;
+  };
+  EXPECT_EQ(targets("cross_entropy", {3})[0]["classes"]["count"], 3);
+  EXPECT_EQ(targets("cross_entropy", {3})[0]["shape"], json::array());
+  EXPECT_EQ(targets("mse", {2})[0], json({{"dtype", "f32"}, {"shape", {2}}}));
+  tw_result* result = nullptr;
+  EXPECT_NE(tw_scores_targets("none", nullptr, 0, &result), TW_OK);
+  EXPECT_THAT(tw_last_error(), HasSubstr("unknown loss 'none'"));
+}
+
 }  // namespace

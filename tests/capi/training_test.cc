@@ -13,6 +13,7 @@
 namespace {
 
 using nlohmann::json;
+using ::testing::AllOf;
 using ::testing::HasSubstr;
 
 constexpr int kWorkers = 2;
@@ -124,19 +125,42 @@ TEST_F(Training, AloneFromRowsToAnOnnxFile) {
   ASSERT_EQ(tw_training_report(training, &result), TW_OK);
   const json report = json::parse(text_of(result));
   EXPECT_EQ(report["steps"], 15);
-  EXPECT_TRUE(report["speaks"]);
+  EXPECT_EQ(report["rows"], 100);
+  int32_t gives = 0;
+  ASSERT_EQ(tw_training_gives(training, &gives), TW_OK) << tw_last_error();
+  EXPECT_EQ(gives, 1);
   EXPECT_LT(report["epochs"][2]["loss"], report["epochs"][0]["loss"]);
   const std::string path = temporary("alone.onnx");
-  ASSERT_EQ(tw_training_save(training, path.c_str(), R"({"who": "me"})"), TW_OK) << tw_last_error();
+  const json properties = {{"who", "me"}, {"thalweg.preprocessing", R"({"transforms": [{"name": "random_crop"}]})"}};
+  ASSERT_EQ(tw_training_save(training, path.c_str(), properties.dump().c_str()), TW_OK) << tw_last_error();
   tw_training_free(training);
   tw_rows_free(rows);
   tw_model* model = nullptr;
   ASSERT_EQ(tw_model_load(path.c_str(), nullptr, &model), TW_OK) << tw_last_error();
   EXPECT_STREQ(tw_model_metadata(model, "who"), "me");
+  const json preprocessing = json::parse(tw_model_metadata(model, "thalweg.preprocessing"));
+  EXPECT_EQ(preprocessing["transforms"][0]["name"], "center_crop") << "prediction is not random";
   tw_model_free(model);
   // What was saved can be trained again.
   EXPECT_EQ(tw_training_model(path.c_str(), nullptr, temporary("again").c_str(), &result), TW_OK) << tw_last_error();
   tw_result_free(result);
+}
+
+TEST_F(Training, RowsToValidateOnAreMeasuredAfterEveryEpoch) {
+  settings_ = "[train]\nepochs = 3\nbatch_size = 20\nthreads = 1\npatience = 9\n";
+  tw_training* training = create(nullptr, 0);
+  tw_rows* rows = make_rows(100, 1);
+  tw_rows* others = make_rows(30, 2);
+  ASSERT_EQ(tw_training_validate_on(training, others), TW_OK) << tw_last_error();
+  ASSERT_EQ(tw_training_run(training, rows), TW_OK) << tw_last_error();
+  tw_result* result = nullptr;
+  ASSERT_EQ(tw_training_report(training, &result), TW_OK);
+  for (const json& epoch : json::parse(text_of(result))["epochs"]) {
+    EXPECT_TRUE(epoch.contains("validation_loss") && epoch.contains("validation_accuracy")) << epoch;
+  }
+  tw_training_free(training);
+  tw_rows_free(rows);
+  tw_rows_free(others);
 }
 
 TEST_F(Training, WorkersEncryptWhatTheySendIfToldTo) {
@@ -174,9 +198,16 @@ TEST_F(Training, WorkersWithRowsOfTheirOwnEndAlike) {
       const json report = json::parse(text_of(result));
       EXPECT_EQ(report["steps"], 15);
       EXPECT_EQ(report["rank"], seat);
-      EXPECT_EQ(report["speaks"], seat == 0);
+      EXPECT_EQ(report["rows"], 100);
       const std::string path = temporary("worker" + std::to_string(seat) + ".onnx");
       EXPECT_EQ(tw_training_save(training, path.c_str(), nullptr), TW_OK) << tw_last_error();
+      int32_t gives = 0;
+      EXPECT_EQ(tw_training_gives(training, &gives), TW_OK) << tw_last_error();
+      EXPECT_EQ(gives, seat == 0 ? 1 : 0);
+      if (gives != 0) {
+        EXPECT_EQ(tw_training_gave(training), TW_OK);
+        EXPECT_EQ(tw_rendezvous_accept(rendezvous), TW_OK);
+      }
       tw_training_free(training);
       tw_rows_free(rows);
       tw_model* model = nullptr;
@@ -230,6 +261,80 @@ TEST_F(Training, AnErrorOfOneWorkerIsEverybodys) {
   tw_result* result = nullptr;
   ASSERT_EQ(tw_rendezvous_state(rendezvous, &result), TW_OK);
   EXPECT_THAT(json::parse(text_of(result))["error"].get<std::string>(), HasSubstr("7"));
+  tw_rendezvous_free(rendezvous);
+}
+
+TEST_F(Training, TheModelOfAnotherWorkerServesIfTheFirstIsLost) {
+  tw_rendezvous* rendezvous = start(kWorkers);
+  std::vector<tw_training*> trainings;
+  std::vector<tw_rows*> rows;
+  std::vector<std::future<tw_status>> pending;
+  for (int seat = 0; seat < kWorkers; ++seat) {
+    trainings.push_back(create(rendezvous, seat));
+    rows.push_back(make_rows(50, static_cast<unsigned>(seat)));
+    pending.push_back(std::async(std::launch::async, [training = trainings.back(), own = rows.back()] {
+      return tw_training_run(training, own);
+    }));
+  }
+  for (auto& status : pending) EXPECT_EQ(status.get(), TW_OK);
+  int32_t gives = 0;
+  ASSERT_EQ(tw_training_gives(trainings[0], &gives), TW_OK) << tw_last_error();
+  EXPECT_EQ(gives, 1);
+  tw_training_free(trainings[0]);
+  ASSERT_EQ(tw_training_gives(trainings[1], &gives), TW_OK) << tw_last_error();
+  EXPECT_EQ(gives, 1);
+  const std::string path = temporary("second.onnx");
+  EXPECT_EQ(tw_training_save(trainings[1], path.c_str(), nullptr), TW_OK) << tw_last_error();
+  EXPECT_EQ(tw_training_gave(trainings[1]), TW_OK);
+  tw_training_free(trainings[1]);
+  EXPECT_EQ(tw_rendezvous_accept(rendezvous), TW_OK);
+  // Whoever is started again has nothing to do.
+  tw_training* late = create(rendezvous, 0);
+  EXPECT_EQ(tw_training_join(late), TW_SEAT_TAKEN) << tw_last_error();
+  tw_training_free(late);
+  for (tw_rows* own : rows) tw_rows_free(own);
+  tw_rendezvous_free(rendezvous);
+}
+
+TEST_F(Training, ASpareWaitsAndHasNoRowsBeforeItHasTheSeat) {
+  tw_rendezvous* rendezvous = start(kWorkers);
+  tw_training* first = create(rendezvous, 0);
+  ASSERT_EQ(tw_training_join(first), TW_OK) << tw_last_error();
+  ASSERT_EQ(tw_training_reading(first, 1234567), TW_OK);
+  tw_training* spare = create(rendezvous, 0);
+  auto waiting = std::async(std::launch::async, [&] { return tw_training_join(spare); });
+  const auto progress = [&] {
+    tw_result* result = nullptr;
+    EXPECT_EQ(tw_rendezvous_state(rendezvous, &result), TW_OK);
+    return json::parse(text_of(result))["progress"].get<std::string>();
+  };
+  for (int i = 0; i < 600 && progress().find("reads") == std::string::npos; ++i) {
+    std::this_thread::sleep_for(std::chrono::milliseconds(100));
+  }
+  EXPECT_THAT(progress(), AllOf(HasSubstr("waiting for 1 of 2 workers to come"), HasSubstr(" reads, 1.2 M rows")));
+  EXPECT_EQ(waiting.wait_for(std::chrono::seconds(1)), std::future_status::timeout);
+  tw_training_free(first);
+  EXPECT_EQ(waiting.get(), TW_OK);
+  tw_training_free(spare);
+  tw_rendezvous_free(rendezvous);
+}
+
+TEST_F(Training, WhatCannotBeTrainedOnEndsTheJobBeforeItBegins) {
+  tw_rendezvous* rendezvous = start(kWorkers);
+  tw_training* reading = create(rendezvous, 0);
+  tw_training* other = create(rendezvous, 1);
+  ASSERT_EQ(tw_training_join(reading), TW_OK) << tw_last_error();
+  tw_rows* rows = make_rows(50, 1);
+  auto waiting = std::async(std::launch::async, [&] {
+    const tw_status status = tw_training_run(other, rows);
+    EXPECT_THAT(tw_last_error(), HasSubstr("row 7 is bad"));
+    return status;
+  });
+  ASSERT_EQ(tw_training_fail(reading, "row 7 is bad"), TW_OK);
+  EXPECT_EQ(waiting.get(), TW_ERROR);
+  tw_training_free(reading);
+  tw_training_free(other);
+  tw_rows_free(rows);
   tw_rendezvous_free(rendezvous);
 }
 

@@ -74,6 +74,48 @@ TEST(Data, ATable) {
   EXPECT_THAT(run_program({"data", directory / "table.csv"}).out, HasSubstr("3 rows in 1 files"));
 }
 
+TEST(Data, AFolderOfFoldersOfTables) {
+  const TemporaryDirectory directory;
+  for (const char* part : {"year=2020", "year=2021"}) {
+    std::filesystem::create_directories(directory.path() / part);
+    write_bytes(directory / part + "/part-0.csv", "age\n30\n");
+  }
+  const auto report = json_of(run_program({"data", directory.path().string(), "--json"}));
+  EXPECT_EQ(report["kind"], "table");
+  EXPECT_EQ(report["rows"], 2);
+  std::filesystem::create_directories(directory.path() / "empty");
+  const ProcessResult empty = run_program({"data", directory / "empty"});
+  EXPECT_EQ(empty.exit_code, 1);
+  EXPECT_THAT(empty.error, HasSubstr("empty: holds neither images nor tables"));
+}
+
+TEST(Data, ImagesAtAnAddress) {
+  const TemporaryDirectory directory;
+  std::filesystem::create_directories(directory.path() / "cats");
+  std::filesystem::copy(image_path("photo.jpg"), directory.path() / "cats/a.jpg");
+  write_bytes(directory / "cats/bad.png", "no image");
+  write_bytes(directory / "about.csv", "who,when\nme,now\n");
+  const auto report = json_of(run_program({"data", "file://" + directory.path().string(), "--json"}));
+  EXPECT_EQ(report["kind"], "images");
+  EXPECT_EQ(report["images"], 2);
+  EXPECT_THAT(report["bad"].at(0).get<std::string>(), HasSubstr("cats/bad.png: "));
+  EXPECT_EQ(json_of(run_program({"data", "file://" + directory / "cats/a.jpg", "--json"}))["format"], "JPEG");
+}
+
+TEST(Data, TextFiles) {
+  const TemporaryDirectory directory;
+  write_bytes(directory / "reviews.txt", "good\tFine film\n\nbad\tno\n");
+  std::filesystem::copy(directory / "reviews.txt", directory / "reviews.tsv");
+  const auto report = json_of(run_program({"data", directory / "reviews.txt", "--json"}));
+  EXPECT_EQ(report["kind"], "text");
+  EXPECT_EQ(report["lines"], 2);
+  EXPECT_EQ(report["classes"]["good"], 1);
+  EXPECT_EQ(report["longest"], 2);
+  EXPECT_EQ(json_of(run_program({"data", "file://" + directory / "reviews.txt", "--json"})), report);
+  EXPECT_EQ(json_of(run_program({"data", directory / "reviews.tsv", "--text", "--json"})), report);
+  EXPECT_THAT(run_program({"data", directory / "reviews.txt", "--progress"}).out, HasSubstr("2 lines"));
+}
+
 TEST(Data, ArraysAndSingleImages) {
   const TemporaryDirectory directory;
   npy::write_archive(directory / "x.npz", {{"x", Tensor::from<float>({2, 2}, {1, 2, 3, 6})}});
@@ -85,7 +127,7 @@ TEST(Data, ArraysAndSingleImages) {
 
 TEST(Data, WhatCannotBeReadFails) {
   const TemporaryDirectory directory;
-  for (const char* name : {"nowhere", "nothing.csv", "nothing.npy", "nothing.jpg"}) {
+  for (const char* name : {"nowhere", "nothing.csv", "nothing.npy", "nothing.jpg", "nothing.txt"}) {
     const ProcessResult run = run_program({"data", directory / name});
     EXPECT_EQ(run.exit_code, 1) << name;
     EXPECT_THAT(run.error, HasSubstr(name));

@@ -2,6 +2,9 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <sstream>
+
 #include "base/threads.h"
 #include "cli/program.h"
 #include "support/temporary_directory.h"
@@ -48,7 +51,54 @@ TEST(Launch, AfterTheLastRestartAFailureStays) {
   const ProcessResult run = launch_shell({"-n", "1", "--restarts", "1"}, "kill -9 $$");
   EXPECT_EQ(run.exit_code, 1);
   EXPECT_THAT(run.error, HasSubstr("worker 0 was killed by signal 9 (Killed); starting it again"));
-  EXPECT_THAT(run.error, HasSubstr("worker 0 was killed by signal 9 (Killed)\n"));
+  EXPECT_THAT(run.error,
+              HasSubstr("worker 0 was killed by signal 9 (Killed); --restarts does not allow to start it once more\n"));
+}
+
+size_t count_of(const std::string& part, const std::string& text) {
+  size_t count = 0;
+  for (size_t at = text.find(part); at != std::string::npos; at = text.find(part, at + 1)) ++count;
+  return count;
+}
+
+TEST(Launch, WrongUsageIsNotRepeated) {
+  const ProcessResult run = launch({"-n", "2"}, {TW_PROGRAM, "train", "/no/such/job.toml"});
+  EXPECT_EQ(run.exit_code, 1);
+  EXPECT_THAT(run.error, HasSubstr("worker 1 ended with status 2; that is wrong usage, which starting it again would "
+                                   "not change"));
+  EXPECT_EQ(count_of("starting it again in", run.error), 0U);
+  EXPECT_EQ(count_of("job.toml", run.out), 2U) << run.out;
+}
+
+TEST(Launch, AWorkerThatFailsBeforeItJoinsIsGivenUp) {
+  const ProcessResult run = launch_shell({"-n", "1"}, "echo try; exit 3");
+  EXPECT_EQ(run.exit_code, 1);
+  EXPECT_THAT(run.error, HasSubstr("worker 0 ended with status 3; starting it again\n"));
+  EXPECT_THAT(run.error, HasSubstr("worker 0 ended with status 3; starting it again in 0.25 s\n"));
+  EXPECT_THAT(run.error, HasSubstr("worker 0 ended with status 3; it has failed 3 times in a row before it joined the "
+                                   "group, and is not started again\n"));
+  EXPECT_EQ(count_of("[0] try", run.out), 3U);
+}
+
+TEST(Launch, TooFewWorkersForTheGroupAreEnded) {
+  const ProcessResult run =
+      launch_shell({"-n", "2", "--min-workers", "2"}, "if [ $THALWEG_WORKER = 0 ]; then exit 2; fi; sleep 1000");
+  EXPECT_EQ(run.exit_code, 1);
+  EXPECT_THAT(run.error, HasSubstr("ending the workers (1 of 2 have failed for good, and the group needs 2)"));
+}
+
+TEST(Launch, AWorkerThatPrintsWithoutPauseAndWithoutLinesIsReadInPieces) {
+  constexpr size_t kBytes = 20'000'000;
+  const ProcessResult run = launch_shell({"-n", "1"}, "head -c " + std::to_string(kBytes) + " /dev/zero | tr '\\0' x");
+  EXPECT_EQ(run.exit_code, 0) << run.error;
+  size_t longest = 0, letters = 0;
+  std::istringstream lines(run.out);
+  for (std::string line; std::getline(lines, line);) {
+    longest = std::max(longest, line.size());
+    letters += static_cast<size_t>(std::count(line.begin(), line.end(), 'x'));
+  }
+  EXPECT_EQ(letters, kBytes);
+  EXPECT_LE(longest, (size_t{128} << 10U) + 8);
 }
 
 TEST(Launch, EachWorkerGetsProcessorsOfItsOwn) {

@@ -110,6 +110,115 @@ TEST_F(Predict, TablesGoInByColumns) {
   EXPECT_EQ(read_bytes(directory_ / "y.csv"), "sample,y_0,y_1\n0,3,0\n1,5,1.5\n");
 }
 
+/// y = relu(x + [1, -2]) of two columns that come out of features.
+std::string model_with_features(const std::vector<std::vector<std::string>>& columns) {
+  onnx::ModelProto model = small_model();
+  data::ModelMetadata metadata;
+  metadata.features = data::Features({data::StringIndex{"city", {"Bern", "Oslo", "Rome"}},
+                                      data::MinMaxScale{"fare", 0, 10}, data::StringIndex{"label", {"no", "yes"}}});
+  metadata.columns = columns;
+  for (const auto& property : data::to_properties(metadata)) model.metadata_props.push_back(property);
+  return bytes_of(model);
+}
+
+TEST_F(Predict, TablesGoThroughTheFeaturesOfTheModel) {
+  write_bytes(directory_ / "tips.onnx", model_with_features({{"fare", "city"}}));
+  write_bytes(directory_ / "trips.csv", "city,fare,hour\nOslo,5,1\nRome,20,2\nWien,0,3\n");
+  const ProcessResult run = run_program({"predict", directory_ / "tips.onnx", directory_ / "trips.csv"});
+  ASSERT_EQ(run.exit_code, 0) << run.error;
+  EXPECT_EQ(run.out, "0: y = [1.5,0]\n1: y = [3,0]\n2: y = [1,1]\n") << "0.5 1, 2 2, 0 3: the label is not asked for";
+  const ProcessResult chosen =
+      run_program({"predict", directory_ / "tips.onnx", directory_ / "trips.csv", "--columns", "hour,city", "--json"});
+  EXPECT_EQ(json_lines(chosen.out).at(2)["outputs"]["y"], (std::vector<double>{4, 1})) << chosen.error;
+}
+
+TEST_F(Predict, WhatTheFeaturesNeedIsNamed) {
+  write_bytes(directory_ / "tips.onnx", model_with_features({{"fare", "city"}}));
+  write_bytes(directory_ / "trips.csv", "city,hour\nOslo,5\n");
+  const ProcessResult missing = run_program({"predict", directory_ / "tips.onnx", directory_ / "trips.csv"});
+  EXPECT_EQ(missing.exit_code, 1);
+  EXPECT_THAT(missing.error, HasSubstr("trips.csv: there is no column 'fare'"));
+  write_bytes(directory_ / "wide.onnx", model_with_features({{"fare", "city", "hour"}}));
+  const ProcessResult wide = run_program({"predict", directory_ / "wide.onnx", directory_ / "trips.csv"});
+  EXPECT_NE(wide.exit_code, 0);
+  write_bytes(directory_ / "trips.csv", "city,hour,fare\nOslo,5,1\n");
+  const ProcessResult width = run_program({"predict", directory_ / "wide.onnx", directory_ / "trips.csv"});
+  EXPECT_EQ(width.exit_code, 2);
+  EXPECT_THAT(width.error, HasSubstr("takes 2 columns, there are 3 for it; choose with --columns"));
+}
+
+TEST_F(Predict, AFolderOfFoldersOfTablesIsATable) {
+  write_bytes(directory_ / "small.onnx", bytes_of(small_model()));
+  for (const char* part : {"year=2020", "year=2021"}) {
+    std::filesystem::create_directories(directory_.path() / "table" / part);
+    write_bytes((directory_.path() / "table" / part / "part-0.csv").string(), "a,b\n1,2\n");
+  }
+  const ProcessResult run = run_program({"predict", directory_ / "small.onnx", directory_ / "table"});
+  ASSERT_EQ(run.exit_code, 0) << run.error;
+  EXPECT_EQ(run.out, "0: y = [2,0]\n1: y = [2,0]\n");
+}
+
+TEST_F(Predict, ImagesAtAnAddressAreTheSame) {
+  std::filesystem::create_directories(directory_.path() / "photos/inner");
+  std::filesystem::copy(image_path("photo.jpg"), directory_.path() / "photos/inner/b.jpg");
+  write_bytes(directory_ / "photos/labels.csv", "inner/b.jpg,1\n");
+  const auto here = json_lines(predict(directory_ / "photos", {"--json"}).out).at(0);
+  for (const char* path : {"photos", "photos/inner/b.jpg"}) {
+    const ProcessResult run = predict("file://" + directory_ / path, {"--json"});
+    ASSERT_EQ(run.exit_code, 0) << run.error;
+    EXPECT_EQ(json_lines(run.out).at(0)["top"], here["top"]);
+  }
+  for (const char* path : {"photos", "photos/inner/b.jpg"}) {
+    const ProcessResult limited = predict(directory_ / path, {"--max-pixels", "100"});
+    EXPECT_EQ(limited.exit_code, 1);
+    EXPECT_THAT(limited.error, HasSubstr("61 x 47 pixels are more than the limit of 100"));
+  }
+}
+
+TEST_F(Predict, RandomTransformsOfTheMetadataAreLeftOut) {
+  onnx::ModelProto model = color_model(-1);
+  const data::Pipeline random({data::RandomResizedCrop{4, 4}, data::ColorJitter{0.9, 0.9, 0.9, 0.5}}, {{0}, {1}});
+  for (const auto& [json, file] :
+       {std::pair(random.to_json(), "random.onnx"), std::pair(random.for_prediction().to_json(), "fixed.onnx")}) {
+    model.metadata_props = {{"thalweg.preprocessing", json}};
+    write_bytes(directory_ / file, bytes_of(model));
+  }
+  const ProcessResult run = run_program({"predict", directory_ / "random.onnx", image_path("photo.png")});
+  ASSERT_EQ(run.exit_code, 0) << run.error;
+  EXPECT_EQ(run.out, run_program({"predict", directory_ / "fixed.onnx", image_path("photo.png")}).out);
+}
+
+/// y = the numbers of the tokens, of lines of three.
+std::string model_of_text() {
+  onnx::ModelProto model = small_model();
+  model.graph.initializer.clear();
+  model.graph.input = {value_info("x", {-1, 3}, onnx::DataType::kInt64)};
+  model.graph.output = {value_info("y", {-1, 3}, onnx::DataType::kInt64)};
+  model.graph.node = {{"same", "Abs", "", "", {"x"}, {"y"}, {}}};
+  data::ModelMetadata metadata;
+  metadata.text = data::TextPreprocessing{data::Vocabulary({"fine", "film"}), {}, {.length = 3}};
+  const auto properties = data::to_properties(metadata);
+  model.metadata_props.assign(properties.begin(), properties.end());
+  return bytes_of(model);
+}
+
+TEST_F(Predict, LinesOfTextGoByTheVocabularyOfTheModel) {
+  write_bytes(directory_ / "text.onnx", model_of_text());
+  write_bytes(directory_ / "lines.txt", "A fine Film\n\nfilm\n");
+  for (const std::string& path : {directory_ / "lines.txt", "file://" + directory_ / "lines.txt"}) {
+    const ProcessResult run = run_program({"predict", directory_ / "text.onnx", path});
+    ASSERT_EQ(run.exit_code, 0) << run.error;
+    EXPECT_EQ(run.out, "0: y = [1,2,3]\n1: y = [0,0,3]\n");
+  }
+  write_bytes(directory_ / "labelled.tsv", "good\tfine\n");
+  const ProcessResult run =
+      run_program({"predict", directory_ / "text.onnx", directory_ / "labelled.tsv", "--labelled"});
+  EXPECT_EQ(run.out, "0: y = [0,0,2]\n") << run.error;
+  const ProcessResult other = predict(directory_ / "lines.txt");
+  EXPECT_EQ(other.exit_code, 2);
+  EXPECT_THAT(other.error, HasSubstr("the model's metadata do not say how text becomes its input"));
+}
+
 TEST_F(Predict, AModelOfFixedBatchGetsItsLastBatchFilledUp) {
   write_bytes(directory_ / "color.onnx", bytes_of(color_model(4)));
   Tensor x(DType::kF64, {6, 3, 4, 4});

@@ -11,6 +11,7 @@
 #include "support/mpirun.h"
 #include "support/source_dir.h"
 #include "support/temporary_directory.h"
+#include "thalweg/onnx.h"
 
 namespace thalweg::testing {
 namespace {
@@ -95,6 +96,40 @@ TEST_F(TrainOnDigits, WorkersMayBeToldToUseTlsByTheLauncherOnly) {
   }
 }
 
+TEST_F(TrainOnDigits, TheFileSaysHowWorkersTalk) {
+  std::vector<std::string> arguments = {"launch", "-n", "2", "--", TW_PROGRAM};
+  const std::vector<std::string> job =
+      small_job({"--set", "data.limit=640", "--set", "group.transport=tcp", "--set", "group.streams=3", "--set",
+                 "group.timeout=20.5", "--set", "group.form_timeout=30", "--set", "scheme.patience=9"});
+  arguments.insert(arguments.end(), job.begin(), job.end());
+  const ProcessResult run = run_program(arguments);
+  EXPECT_EQ(run.exit_code, 0) << run.out << run.error;
+  EXPECT_THAT(run.out, HasSubstr("20 steps"));
+}
+
+TEST_F(TrainOnDigits, AGroupThatDoesNotFormEndsAfterAsLongAsWasSaid) {
+  std::vector<std::string> arguments = {"launch",
+                                        "-n",
+                                        "2",
+                                        "--min-workers",
+                                        "2",
+                                        "--restarts",
+                                        "0",
+                                        "--form-timeout",
+                                        "1.5",
+                                        "--",
+                                        "sh",
+                                        "-c",
+                                        "[ $THALWEG_WORKER = 1 ] && exec sleep 1000; exec \"$@\"",
+                                        "sh",
+                                        TW_PROGRAM};
+  const std::vector<std::string> job = small_job({"--set", "data.limit=64"});
+  arguments.insert(arguments.end(), job.begin(), job.end());
+  const ProcessResult run = run_program(arguments);
+  EXPECT_EQ(run.exit_code, 1);
+  EXPECT_THAT(run.out, HasSubstr("1 of at least 2 members came (worker 0), missing: worker 1")) << run.error;
+}
+
 TEST_F(TrainOnDigits, MessagesByMpiAreNotSaidToBeEncrypted) {
   const ProcessResult run = run_program(small_job({"--set", "group.tls=true", "--set", "group.transport=mpi"}));
   EXPECT_EQ(run.exit_code, 1);
@@ -110,6 +145,58 @@ TEST_F(TrainOnDigits, ARunThatFindsACheckpointGoesOn) {
   const nlohmann::json report = json_of(run_program(small_job(second)));
   EXPECT_EQ(report["steps"], 30);
   EXPECT_EQ(report["epochs"].size(), 3U);
+}
+
+TEST_F(TrainOnDigits, TheRateFollowsTheSchedule) {
+  const nlohmann::json report = json_of(run_program(small_job(
+      {"--json", "--set", "data.limit=640", "--set", "train.epochs=4", "--set", "schedule.name=cosine", "--set",
+       "schedule.warm_up=1", "--set", "schedule.lowest=0.0001", "--set", "train.learning_rate=0.01"})));
+  std::vector<double> rates;
+  for (const nlohmann::json& epoch : report["epochs"]) rates.push_back(epoch["learning_rate"].get<double>());
+  // Of the last step of an epoch of 10 steps each.
+  EXPECT_NEAR(rates[0], 0.01 * 0.91, 1e-6);
+  EXPECT_GT(rates[1], rates[2]);
+  EXPECT_GT(rates[2], rates[3]);
+  EXPECT_LT(rates[3], 0.0002);
+  EXPECT_GE(rates[3], 0.0001);
+}
+
+TEST_F(TrainOnDigits, TrainingStopsWhenNothingGetsBetter) {
+  const std::vector<std::string> job =
+      small_job({"--json", "--set", "data.limit=64", "--set", "train.epochs=30", "--set", "train.patience=2", "--set",
+                 "train.min_change=1", "--set", "train.metric=[\"accuracy\", \"top_k_accuracy\"]"});
+  const nlohmann::json report = json_of(run_program(job));
+  // The first validation is the best so far, the next two are not better by 1.
+  EXPECT_EQ(report["epochs"].size(), 3U);
+  EXPECT_TRUE(report["epochs"][0].contains("validation_top5_accuracy")) << report["epochs"][0];
+  // In a group all stop at the same step, once the wish has gone round.
+  std::vector<std::string> arguments = {"launch", "-n", "2", "--", TW_PROGRAM};
+  arguments.insert(arguments.end(), job.begin(), job.end());
+  const ProcessResult group = run_program(arguments);
+  EXPECT_EQ(group.exit_code, 0) << group.error;
+  EXPECT_THAT(group.out, ::testing::ContainsRegex("\"steps\": ?4,"));
+}
+
+TEST_F(TrainOnDigits, FrozenParametersKeepTheirValues) {
+  const auto weights_after = [&](const std::string& epochs) {
+    const std::string path = (folder_.path() / (epochs + ".onnx")).string();
+    const ProcessResult run =
+        run_program(small_job({"--set", "data.limit=640", "--set", "train.epochs=" + epochs, "--set",
+                               "train.freeze=[\"conv1.*\"]", "--set", "output.model=" + path}));
+    EXPECT_EQ(run.exit_code, 0) << run.error;
+    std::map<std::string, std::vector<float>> weights;
+    const std::unique_ptr<Graph> graph = onnx::load_for_training(path);
+    for (const Value* parameter : graph->parameters()) {
+      const Tensor& data = parameter->data();
+      weights[parameter->name()] = {data.data<float>(), data.data<float>() + data.shape().num_elements()};
+    }
+    return weights;
+  };
+  auto once = weights_after("1"), twice = weights_after("2");
+  EXPECT_EQ(once.at("conv1.weight"), twice.at("conv1.weight"));
+  EXPECT_NE(once.at("conv2.weight"), twice.at("conv2.weight"));
+  EXPECT_THAT(run_program(small_job({"--set", "train.freeze=conv9*"})).error,
+              HasSubstr("--set train.freeze: no parameter matches 'conv9*'; nearest: "));
 }
 
 TEST(TrainOnImages, BadFilesAreNamedOrLeftOutAndCounted) {
@@ -140,6 +227,35 @@ TEST(TrainOnImages, BadFilesAreNamedOrLeftOutAndCounted) {
   EXPECT_THAT(answer.out, ::testing::ContainsRegex("photo.jpg: [ab] ")) << answer.error;
 }
 
+TEST(TrainOnTexts, TheModelKnowsHowTextBecomesItsInput) {
+  const TemporaryDirectory folder;
+  std::string lines;
+  for (int i = 0; i < 60; ++i) {
+    lines += "praise\tThe soup was lovely, as table " + std::to_string(i % 7) + " said\n";
+    lines += "complaint\tThe soup was awful, as table " + std::to_string(i % 7) + " said\n";
+  }
+  write_bytes(folder / "train.txt", lines);
+  write_bytes(folder / "other.txt", "praise\tgood\n");
+  const std::string path = folder / "job.toml";
+  write_bytes(path, "[data]\nkind = \"texts\"\npath = \"" + folder / "train.txt" + "\"\nvalidation = \"" +
+                        folder / "train.txt" + "\"\nlength = 12\ntruncate = \"back\"\n" +
+                        "[model]\nname = \"lstm_text\"\nembed = 8\nhidden = 16\n" +
+                        "[train]\nepochs = 12\nbatch_size = 20\nlearning_rate = 0.02\nmetric = \"accuracy\"\n");
+  const std::string model = folder / "model.onnx";
+  const ProcessResult run = run_program({"train", path, "--json", "--set", "output.model=" + model});
+  EXPECT_GT(json_of(run)["epochs"].back()["validation_accuracy"].get<double>(), 0.95) << run.error;
+  write_bytes(folder / "new.txt", "the soup was AWFUL, as table 9 said\nthe soup was lovely, as table 9 said\n");
+  const ProcessResult answer = run_program({"predict", model, folder / "new.txt", "--top", "1", "--format", "csv"});
+  EXPECT_THAT(answer.out, ::testing::ContainsRegex("0,complaint,.*\n1,praise,")) << answer.error;
+  const ProcessResult classes = run_program({"train", path, "--set", "data.validation=" + folder / "other.txt"});
+  EXPECT_EQ(classes.exit_code, 2);
+  EXPECT_THAT(classes.error,
+              HasSubstr("data.validation: its classes (praise) are not those of data.path (complaint, praise)"));
+  const ProcessResult small = run_program({"train", path, "--set", "model.vocab=5"});
+  EXPECT_EQ(small.exit_code, 2);
+  EXPECT_THAT(small.error, HasSubstr("--set model.vocab is 5, the vocabulary has"));
+}
+
 /// What the program says to a job of this text.
 ProcessResult run_job(const std::string& text, std::vector<std::string> more = {}) {
   const TemporaryDirectory folder;
@@ -160,7 +276,21 @@ TEST(TrainJobErrors, NameTheKeyAndTheLine) {
         Case{"[train]\n\nloss = \"none\"\n", "line 3: train.loss: unknown loss 'none'; nearest:"},
         Case{"[train]\nprecision = \"f7\"\n", "line 2: train.precision: "},
         Case{"[scheme]\nname = \"magic\"\n", "line 2: scheme.name is 'magic', must be one of: allreduce"},
-        Case{"[train\n", "job.toml: line 1: "}, Case{"[train]\n", "'data.kind' is missing"},
+        Case{"[scheme]\npatience = 0\n", "line 2: scheme.patience must be a number of seconds above 0"},
+        Case{"[group]\ntimeout = \"long\"\n", "line 2: group.timeout must be a number"},
+        Case{"[group]\nform_timeout = -1\n", "line 2: group.form_timeout must be a number of seconds above 0"},
+        Case{"[group]\nstreams = 65\n", "line 2: group.streams must be at most 64"},
+        Case{"[schedule]\nname = \"sine\"\n", "line 2: schedule.name is 'sine', must be one of: constant, cosine"},
+        Case{"[schedule]\nwarm_up = -1\n", "line 2: schedule.warm_up must be 0 or more"},
+        Case{"[schedule]\nwarm_up = 1\n", "line 2: schedule.warm_up takes all 1 epochs of the run"},
+        Case{"[schedule]\npower = 2\n", "line 2: schedule.power means nothing to the schedule constant"},
+        Case{"[train]\nfreeze = 3\n", "line 2: train.freeze must be text or a list of texts"},
+        Case{"[train]\nmetric = [\"acuracy\"]\n", "line 2: train.metric: "},
+        Case{"[output]\ncheckpoints = \"hdfs:///x\"\n",
+             "line 2: output.checkpoints is 'hdfs:///x': hdfs cannot be written to here. Give the path of a folder"},
+        Case{"[output]\ntensorboard = \"s3a://x/y\"\n", "line 2: output.tensorboard is 's3a://x/y'"},
+        Case{"[train\n", "job.toml: line 1: "},
+        Case{"[train]\n", "'data.kind' is missing"},
         Case{"[data]\nkind = \"mnist\"\npath = \"/nowhere\"\n", "line 3: data.path: "}}) {
     const ProcessResult run = run_job(wrong.text);
     EXPECT_EQ(run.exit_code, 2) << wrong.text;

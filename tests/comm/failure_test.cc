@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <chrono>
+#include <cstring>
 
 #include "comm/local_group.h"
 
@@ -100,6 +101,30 @@ TEST(SocketFailures, AConnectionThatBreaksNamesThePeer) {
     EXPECT_THAT(status.failure().text(), HasSubstr("rank 1: "));
     EXPECT_THROW(status.or_throw(), Error);
   }
+}
+
+/// Sends empty messages that nobody waits for, one after the other.
+struct EmptyMessages : comm::Link {
+  explicit EmptyMessages(int messages) : left(messages) {}
+  comm::IoResult write_some(std::span<const iovec> /*pieces*/) override { return {}; }
+  comm::IoResult read_some(void* data, size_t bytes) override {
+    const uint64_t header[] = {12345, 0};
+    if (bytes != sizeof header || left == 0) return {};
+    --left;
+    std::memcpy(data, header, sizeof header);
+    return {sizeof header, ""};
+  }
+  int descriptor() const override { return -1; }
+  int left;
+};
+
+TEST(SocketFailures, EmptyMessagesThatNobodyWaitsForAreLimitedToo) {
+  comm::MessageStream stream(std::make_unique<EmptyMessages>(2'000'000));
+  std::byte data[4];
+  stream.receive({comm::TagSpace::kUser, 1}, data, sizeof data);
+  stream.progress();
+  EXPECT_THAT(stream.error(), HasSubstr("it sent a message of 0 bytes that nobody waits for, beyond 64.0 MiB of such"));
+  EXPECT_TRUE(stream.protocol_error());
 }
 
 TEST(SocketFailures, AMessageBeyondEveryLimitIsRefused) {

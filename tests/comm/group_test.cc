@@ -244,11 +244,69 @@ TEST_P(GroupTest, TheGroupSurvivesARestartOfTheRendezvous) {
   });
 }
 
+TEST_P(GroupTest, WhoPreparesItselfLetsTheOthersWaitLongerThanAnyDeadline) {
+  RendezvousOptions options = rendezvous_options(2, 2);
+  options.form_timeout = std::chrono::seconds(2);
+  rendezvous_ = std::make_unique<Rendezvous>(options);
+  const auto with_seat = [&](int seat) {
+    GroupOptions member = member_options("worker " + std::to_string(seat));
+    member.seat = seat;
+    member.form_timeout = std::chrono::seconds(2);
+    return member;
+  };
+  const std::vector<std::unique_ptr<Group>> groups = [&] {
+    std::vector<std::unique_ptr<Group>> reserved;
+    auto other = std::async(std::launch::async, [&] { return Group::reserve(with_seat(1)); });
+    reserved.push_back(Group::reserve(with_seat(0)));
+    reserved.push_back(other.get());
+    return reserved;
+  }();
+  auto early = std::async(std::launch::async, [&] { groups[1]->next_epoch(); });
+  groups[0]->set_status("reads");
+  std::this_thread::sleep_for(std::chrono::seconds(3));
+  const Rendezvous::State state = rendezvous_->state();
+  EXPECT_EQ(state.present, 2);
+  ASSERT_EQ(state.preparing.size(), 1U) << state.error;
+  EXPECT_EQ(state.preparing[0].status, "reads");
+  groups[0]->next_epoch();
+  early.get();
+  EXPECT_EQ(groups[0]->rank(), 0);
+  EXPECT_EQ(groups[0]->size(), 2);
+}
+
+TEST_P(GroupTest, AMemberWaitsNoLongerThanTheRendezvousAnswers) {
+  start(2, 2);
+  GroupOptions options = member_options("alone");
+  options.form_timeout = std::chrono::seconds(2);
+  auto pending = std::async(std::launch::async, [&] { return error_text([&] { Group::join(options); }); });
+  EXPECT_EQ(pending.wait_for(std::chrono::seconds(3)), std::future_status::timeout);
+  rendezvous_.reset();
+  EXPECT_THAT(pending.get(), HasSubstr("the rendezvous at " + options.rendezvous + " has not answered for 2"));
+}
+
+TEST_P(GroupTest, AnotherHandsOverWhatTheFirstHasTakenAway) {
+  RendezvousOptions options = rendezvous_options(2, 2);
+  options.wants_result = true;
+  rendezvous_ = std::make_unique<Rendezvous>(options);
+  auto members = form(2);
+  each(members, [](Group& group) { group.finish(); });
+  EXPECT_TRUE(members[0]->hands_over());
+  auto second = std::async(std::launch::async, [&] { return members[1]->hands_over(); });
+  EXPECT_EQ(second.wait_for(std::chrono::milliseconds(300)), std::future_status::timeout);
+  members[0].reset();
+  EXPECT_TRUE(second.get());
+  members[1]->handed_over();
+  rendezvous_->accept_result();
+  while (members[1]->hands_over()) std::this_thread::sleep_for(std::chrono::milliseconds(10));
+}
+
 TEST_P(GroupTest, AfterTheEndNobodyIsAdmitted) {
   start(1, 2);
   auto members = form(1);
   members[0]->finish();
   EXPECT_THAT(error_text([&] { Group::join(member_options("late")); }), HasSubstr("the job has ended"));
+  EXPECT_THROW(Group::join(member_options("late")), comm::JobEnded);
+  EXPECT_EQ(rendezvous_->state().arrivals["late"], 2);
   EXPECT_TRUE(rendezvous_->state().finished);
 }
 

@@ -20,7 +20,14 @@ using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 
-MemberInfo member(const std::string& id) { return {id, "name of " + id, "host", "127.0.0.1:1", "local"}; }
+MemberInfo member(const std::string& id) { return {id, "name of " + id, "host", "127.0.0.1:1", "", "local"}; }
+
+View view_of(uint64_t epoch, const std::vector<std::string>& ids) {
+  View view;
+  view.epoch = epoch;
+  for (const std::string& id : ids) view.members.push_back(member(id));
+  return view;
+}
 
 /// Told what happens at times of its own.
 class MembershipTest : public ::testing::Test {
@@ -118,6 +125,35 @@ TEST_F(MembershipTest, AMemberThatDoesNotLeaveTheEpochIsLeftBehind) {
   EXPECT_THAT(ids(), ElementsAre("a", "d"));
 }
 
+TEST_F(MembershipTest, OneThatWasLeftBehindComesAnewWhenItLeavesItsEpoch) {
+  form_three();
+  group_.lose("a", "gone", now_);
+  group_.ready("b", 1, "", now_);
+  pass(seconds(11));
+  join("d");
+  pass(milliseconds(500));
+  ASSERT_THAT(ids(), ElementsAre("b", "d"));
+  told("c");
+  group_.ready("c", 1, "", now_);
+  for (const char* id : {"b", "d"}) group_.ready(id, 2, "", now_);
+  pass(milliseconds(1));
+  EXPECT_THAT(ids(), ElementsAre("b", "d", "c"));
+  EXPECT_THAT(told("c"), ElementsAre("view"));
+}
+
+TEST_F(MembershipTest, OneThatWasLeftBehindIsToldThatTheOthersHaveFinished) {
+  form_three();
+  group_.lose("a", "gone", now_);
+  group_.ready("b", 1, "", now_);
+  pass(seconds(11));
+  join("d");
+  pass(milliseconds(500));
+  group_.finish("b", now_);
+  told("c");
+  group_.ready("c", 1, "", now_);
+  EXPECT_THAT(told("c"), ElementsAre("finished"));
+}
+
 TEST_F(MembershipTest, OneThatWasLostAndComesBackIsANewcomer) {
   form_three();
   const View first = group_.view();
@@ -167,6 +203,67 @@ TEST_F(MembershipTest, ARestartedRendezvousTakesTheViewOfItsMembers) {
   EXPECT_THAT(ids(), ElementsAre("a", "b"));
 }
 
+TEST_F(MembershipTest, ARestartedRendezvousTakesTheViewAlsoIfANewcomerIsFirst) {
+  const View known = view_of(7, {"a", "b", "c"});
+  join("new");
+  group_.join(member("b"), known, now_);
+  EXPECT_EQ(group_.view().epoch, 7U);
+  for (const char* id : {"a", "c"}) group_.join(member(id), known, now_);
+  pass(seconds(3));
+  EXPECT_EQ(group_.view().epoch, 7U);
+  // All know of the newcomer, and nobody was told that the epoch is over.
+  EXPECT_THAT(told("c"), ElementsAre("waiting"));
+  for (const char* id : {"a", "b", "c"}) group_.ready(id, 7, "", now_);
+  pass(milliseconds(1));
+  EXPECT_EQ(group_.view().epoch, 8U);
+  EXPECT_THAT(ids(), ElementsAre("a", "b", "c", "new"));
+}
+
+TEST_F(MembershipTest, AfterARestartAnEpochFollowsTheLatestThatAnybodyKnows) {
+  group_.join(member("a"), view_of(7, {"a", "b"}), now_);
+  group_.join(member("b"), view_of(8, {"a", "b"}), now_);
+  EXPECT_THAT(told("a"), ElementsAre("over"));
+  EXPECT_THAT(told("b"), ElementsAre("over"));
+  group_.ready("a", 7, "", now_);
+  group_.ready("b", 8, "", now_);
+  pass(milliseconds(1));
+  EXPECT_EQ(group_.view().epoch, 9U);
+  EXPECT_THAT(ids(), ElementsAre("a", "b"));
+}
+
+TEST_F(MembershipTest, WhoWasNotToldOfTheLastEpochBeforeARestartIsANewcomer) {
+  join("new");
+  group_.join(member("a"), view_of(8, {"a", "b", "new"}), now_);
+  group_.join(member("b"), view_of(8, {"a", "b", "new"}), now_);
+  // Once before it was back.
+  EXPECT_THAT(told("b"), ElementsAre("over", "over"));
+  for (const char* id : {"a", "b"}) group_.ready(id, 8, "", now_);
+  pass(milliseconds(1));
+  EXPECT_EQ(group_.view().epoch, 9U);
+  EXPECT_THAT(ids(), ElementsAre("a", "b", "new"));
+}
+
+TEST_F(MembershipTest, SurvivorsThatComeAfterANewGroupHasFormedJoinIt) {
+  for (const char* id : {"x", "y"}) join(id);
+  pass(milliseconds(500));
+  EXPECT_EQ(group_.view().epoch, 1U);
+  group_.join(member("a"), view_of(7, {"a"}), now_);
+  group_.ready("a", 7, "", now_);
+  for (const char* id : {"x", "y"}) group_.ready(id, 1, "", now_);
+  pass(milliseconds(1));
+  EXPECT_EQ(group_.view().epoch, 8U);
+  EXPECT_THAT(ids(), ElementsAre("x", "y", "a"));
+}
+
+TEST_F(MembershipTest, NobodyIsTakenBeyondTheLastEpochThatCanBe) {
+  constexpr uint64_t kLast = uint64_t{1} << 22U;
+  group_.join(member("a"), view_of(kLast, {"a", "b"}), now_);
+  group_.join(member("b"), view_of(kLast, {"a", "b"}), now_);
+  for (const char* id : {"a", "b"}) group_.ready(id, kLast, "", now_);
+  pass(milliseconds(1));
+  EXPECT_THAT(group_.error(), HasSubstr("has gone through 4194304 epochs"));
+}
+
 TEST(Views, AreReadBoundsFirst) {
   View view;
   view.epoch = 3;
@@ -189,6 +286,11 @@ class SeatTest : public MembershipTest {
     info.seat = seat;
     info.attempt = attempt;
     group_.join(info, std::nullopt, now_);
+  }
+  void prepare_seat(const std::string& id, int seat) {
+    MemberInfo info = member(id);
+    info.seat = seat;
+    group_.join(info, std::nullopt, now_, true);
   }
   void form_with_seats() {
     join_seat("c", 2);
@@ -245,12 +347,218 @@ TEST_F(SeatTest, ASeatIsForsakenWhoseHolderIsLostAfterALaterAttemptWasRefused) {
   join_seat("rescuer", 0);
   EXPECT_THAT(group_.forsaken_seats(), IsEmpty());
   group_.lose("rescuer", "killed", now_);
-  group_.finish("c");
+  group_.finish("c", now_);
   EXPECT_THAT(group_.forsaken_seats(), IsEmpty());
+}
+
+TEST_F(SeatTest, AfterARestartALaterAttemptIsToldAsSoonAsTheHolderIsKnown) {
+  View known = view_of(7, {"a", "b", "c"});
+  for (int seat = 0; seat < 3; ++seat) known.members[static_cast<size_t>(seat)].seat = seat;
+  join_seat("later", 1, 1);
+  EXPECT_THAT(told("later"), ElementsAre());
+  group_.join(known.members[0], known, now_);
+  EXPECT_THAT(told("later"), ElementsAre("taken"));
+  EXPECT_EQ(group_.waiting(), 0U);
+  // Its holder does not come back.
+  group_.join(known.members[2], known, now_);
+  pass(seconds(3));
+  EXPECT_THAT(group_.forsaken_seats(), ElementsAre(1));
 }
 
 TEST_F(SeatTest, ThereAreOnlySoMany) {
   EXPECT_THAT(error_text([&] { join_seat("d", 3); }), HasSubstr("no seat 3 in a group of 3"));
+}
+
+TEST_F(SeatTest, WhoPreparesItselfIsWaitedForAsLongAsItLives) {
+  prepare_seat("a", 0);
+  EXPECT_THAT(told("a"), ElementsAre("seated"));
+  EXPECT_EQ(group_.present(), 1);
+  pass(seconds(30));
+  join_seat("b", 1);
+  prepare_seat("c", 2);
+  EXPECT_EQ(group_.preparing().size(), 2U);
+  pass(seconds(1000));
+  EXPECT_EQ(group_.error(), "");
+  group_.ready("a", 0, "", now_);
+  pass(seconds(1000));
+  EXPECT_EQ(group_.view().epoch, 0U);
+  group_.ready("c", 0, "", now_);
+  pass(milliseconds(1));
+  EXPECT_THAT(ids(), ElementsAre("a", "b", "c"));
+  EXPECT_THAT(group_.preparing(), IsEmpty());
+}
+
+TEST_F(SeatTest, TheClockRunsWhileASeatIsEmptyAndSaysWhich) {
+  prepare_seat("a", 0);
+  prepare_seat("c", 2);
+  pass(seconds(59));
+  prepare_seat("b", 1);
+  pass(seconds(100));
+  EXPECT_EQ(group_.error(), "");
+  group_.lose("b", "killed", now_);
+  pass(seconds(59));
+  EXPECT_EQ(group_.error(), "");
+  pass(seconds(2));
+  EXPECT_THAT(group_.error(),
+              HasSubstr("2 of at least 3 members came (name of a, name of c), nobody for seat 1. For 60 s"));
+}
+
+TEST_F(SeatTest, TheClockOfAQueueStartsWithTheFirstThatComes) {
+  RendezvousOptions queued = options(3, 3);
+  queued.queued = true;
+  group_ = Membership(queued, now_);
+  pass(seconds(1000));
+  EXPECT_EQ(group_.error(), "");
+  join_seat("a", 0);
+  pass(seconds(59));
+  EXPECT_EQ(group_.error(), "");
+  pass(seconds(2));
+  EXPECT_THAT(group_.error(), HasSubstr("1 of at least 3 members came (name of a), nobody for seat 1, 2"));
+}
+
+TEST_F(SeatTest, AfterALossTheNewOneMayPrepareItselfForAnyTime) {
+  form_with_seats();
+  group_.lose("b", "killed", now_);
+  for (const char* id : {"a", "c"}) group_.ready(id, 1, "", now_);
+  pass(seconds(50));
+  prepare_seat("again", 1);
+  pass(seconds(1000));
+  EXPECT_EQ(group_.error(), "");
+  group_.ready("again", 0, "", now_);
+  pass(milliseconds(1));
+  EXPECT_THAT(ids(), ElementsAre("a", "again", "c"));
+}
+
+TEST_F(SeatTest, ASpareDoesNotPrepareItselfBeforeItHasTheSeat) {
+  prepare_seat("a", 0);
+  prepare_seat("spare", 0);
+  EXPECT_THAT(told("spare"), ElementsAre());
+  EXPECT_EQ(group_.present(), 1);
+  pass(seconds(30));
+  group_.lose("a", "killed", now_);
+  EXPECT_THAT(told("spare"), ElementsAre("seated"));
+}
+
+/// What the group makes is wanted.
+class ResultTest : public SeatTest {
+ protected:
+  ResultTest() {
+    RendezvousOptions wanting = options(3, 3);
+    wanting.wants_result = true;
+    group_ = Membership(wanting, now_);
+  }
+  void finish_all() {
+    form_with_seats();
+    for (const char* id : {"b", "a", "c"}) group_.finish(id, now_);
+  }
+};
+
+TEST_F(ResultTest, OneIsAskedAndTheOthersStayUntilItIsAccepted) {
+  finish_all();
+  EXPECT_TRUE(group_.finished());
+  EXPECT_THAT(told("a"), ElementsAre("hand_over"));
+  group_.handed_over("a", now_);
+  group_.lose("a", "it has left", now_);
+  pass(seconds(30));
+  EXPECT_THAT(told("b"), ElementsAre());
+  group_.accept_result();
+  EXPECT_THAT(told("b"), ElementsAre("accepted"));
+  EXPECT_THAT(told("c"), ElementsAre("accepted"));
+  prepare_seat("late", 1);
+  EXPECT_THAT(told("late"), ElementsAre("accepted", "finished"));
+}
+
+TEST_F(ResultTest, AnotherIsAskedIfTheFirstIsLost) {
+  finish_all();
+  group_.lose("a", "killed", now_);
+  EXPECT_THAT(told("b"), ElementsAre("hand_over"));
+  // Its work is done, but what it ends with must not count before the result is there.
+  prepare_seat("again", 0);
+  EXPECT_THAT(told("again"), ElementsAre());
+  group_.handed_over("b", now_);
+  group_.accept_result();
+  EXPECT_THAT(told("again"), ElementsAre("accepted", "finished"));
+  EXPECT_EQ(group_.error(), "");
+}
+
+TEST_F(ResultTest, AnotherIsAskedIfWhatWasSentIsLost) {
+  finish_all();
+  group_.handed_over("a", now_);
+  group_.lose("a", "it has left", now_);
+  prepare_seat("again", 0);
+  EXPECT_THAT(told("b"), ElementsAre("hand_over"));
+  group_.handed_over("b", now_);
+  group_.lose("b", "it has left", now_);
+  // Nobody says so this time.
+  pass(seconds(61));
+  EXPECT_THAT(told("c"), ElementsAre("hand_over"));
+}
+
+TEST_F(ResultTest, ASpareEndsNotBeforeTheOneThatHasItsSeat) {
+  form_with_seats();
+  prepare_seat("spare", 0);
+  for (const char* id : {"a", "b", "c"}) group_.finish(id, now_);
+  group_.handed_over("a", now_);
+  group_.accept_result();
+  EXPECT_THAT(told("spare"), ElementsAre());
+  group_.lose("a", "it has left", now_);
+  EXPECT_THAT(told("spare"), ElementsAre("accepted", "finished"));
+}
+
+TEST_F(ResultTest, ALaterAttemptWaitsToo) {
+  finish_all();
+  join_seat("later", 0, 1);
+  EXPECT_THAT(told("later"), ElementsAre());
+}
+
+TEST_F(ResultTest, WhoseSeatWasRefusedIsNotAsked) {
+  form_with_seats();
+  join_seat("later", 0, 1);
+  EXPECT_THAT(told("later"), ElementsAre("taken"));
+  group_.finish("a", now_);
+  EXPECT_THAT(told("b"), ElementsAre("hand_over"));
+}
+
+TEST_F(ResultTest, AMemberThatLostTheConnectionIsStillAsked) {
+  finish_all();
+  const View view = group_.view();
+  MemberInfo back = view.members[1];
+  group_.lose("b", "connection closed", now_);
+  group_.join(back, view, now_);
+  group_.lose("a", "killed", now_);
+  EXPECT_THAT(told("b"), ElementsAre("hand_over"));
+}
+
+TEST_F(ResultTest, WhoeverMissedTheEndIsTold) {
+  form_with_seats();
+  group_.finish("a", now_);
+  group_.ready("b", 1, "the connection to rank 0 broke", now_);
+  EXPECT_THAT(told("b"), ElementsAre("finished"));
+  group_.lose("a", "killed", now_);
+  EXPECT_THAT(told("b"), ElementsAre("hand_over"));
+}
+
+TEST_F(ResultTest, AlsoIfItLeftBeforeAnybodyElseWasThere) {
+  form_with_seats();
+  group_.ready("b", 1, "the connection to rank 0 broke", now_);
+  EXPECT_THAT(told("b"), ElementsAre("over"));
+  group_.finish("a", now_);
+  EXPECT_THAT(told("b"), ElementsAre("finished"));
+  EXPECT_THAT(told("c"), ElementsAre("over"));
+}
+
+TEST_F(ResultTest, IfAllAreLostTheyBeginAnew) {
+  finish_all();
+  prepare_seat("a2", 0);
+  for (const char* id : {"a", "b", "c"}) group_.lose(id, "killed", now_);
+  EXPECT_FALSE(group_.finished());
+  EXPECT_THAT(told("a2"), ElementsAre("seated"));
+  join_seat("b2", 1);
+  join_seat("c2", 2);
+  group_.ready("a2", 0, "", now_);
+  pass(milliseconds(1));
+  EXPECT_THAT(ids(), ElementsAre("a2", "b2", "c2"));
+  EXPECT_EQ(group_.view().epoch, 2U);
 }
 
 TEST_F(SeatTest, OneMemberCanEndTheJobForAll) {

@@ -1,13 +1,16 @@
 // Copyright The Thalweg Authors. SPDX-License-Identifier: Apache-2.0
 // Groups whose messages go by MPI: this program once more, as processes that mpirun starts.
+#include <fcntl.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <sys/resource.h>
 
 #include <csignal>
 #include <filesystem>
 #include <thread>
 
 #include "comm/mpi_member.h"
+#include "comm/mpi_world.h"
 #include "support/error_text.h"
 #include "support/mpirun.h"
 
@@ -75,6 +78,26 @@ TEST(MpiEnd, DISABLED_LosesOne) {
   std::printf("told of the loss\n");
 }
 
+/// The first process can open no sockets, and so no place to meet.
+TEST(MpiEnd, DISABLED_CannotMeet) {
+  const comm::MpiWorld world;
+  // So that MPI has opened what it needs.
+  ASSERT_EQ(world.broadcast(world.rank() == 0 ? "ready" : ""), "ready");
+  rlimit before{};
+  ASSERT_EQ(::getrlimit(RLIMIT_NOFILE, &before), 0);
+  if (world.rank() == 0) {
+    const int first_free = ::open("/dev/null", O_RDONLY | O_CLOEXEC);
+    ::close(first_free);
+    const rlimit none{static_cast<rlim_t>(first_free), before.rlim_max};
+    ASSERT_EQ(::setrlimit(RLIMIT_NOFILE, &none), 0);
+  }
+  const std::string error = error_text([] { comm::join_launched(); });
+  ::setrlimit(RLIMIT_NOFILE, &before);
+  EXPECT_THAT(error, HasSubstr("process 0 of mpirun's cannot open a place for all to meet: cannot listen at"));
+  EXPECT_THAT(error, HasSubstr("Too many open files"));
+  std::printf("rank %d was told\n", world.rank());
+}
+
 #ifdef TW_MPIRUN
 
 ProcessResult run_ends(int processes, const std::string& filter, const std::vector<std::string>& options = {}) {
@@ -103,6 +126,12 @@ TEST_P(MpiFailures, AreValuesThatNameThePeer) {
   const ProcessResult run = run_ends(2, std::string("MpiEnd.DISABLED_") + GetParam());
   EXPECT_THAT(run.out, HasSubstr("[  PASSED  ] 1 test")) << run.error;
   EXPECT_EQ(run.out.find("Failure"), std::string::npos) << run.out;
+}
+
+TEST(Mpi, AFirstProcessThatCannotOpenAPlaceToMeetTellsTheOthers) {
+  const ProcessResult run = run_ends(2, "MpiEnd.DISABLED_CannotMeet", {"--timeout", "60"});
+  EXPECT_EQ(run.exit_code, 0) << run.out << run.error;
+  EXPECT_THAT(run.out, HasSubstr("rank 1 was told")) << run.error;
 }
 
 TEST(Mpi, ALostProcessEndsTheOthersWithAnError) {

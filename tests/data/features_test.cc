@@ -3,6 +3,8 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <limits>
 #include <set>
 
 #include "support/error_text.h"
@@ -82,10 +84,80 @@ TEST(Features, WhatIsWrongIsNamed) {
             "column 'city' holds text: index or hash it first");
   EXPECT_EQ(error_text([&] { to_tensor(columns, {"height"}, DType::kI64); }),
             "column 'height' does not hold whole numbers");
-  EXPECT_NE(error_text([] { Features::from_json("[{}]"); }), "no error");
-  EXPECT_EQ(
-      error_text([] { Features::from_json(R"([{"kind": "one_hat"}])"); }).rfind("there is no feature 'one_hat'", 0),
-      0U);
+}
+
+TEST(Features, NumbersThatAreNotFiniteAreNamedWhileFitting) {
+  const double nan = std::numeric_limits<double>::quiet_NaN();
+  const std::vector<Column> columns = {{"x", std::vector<double>{1, nan, 3}},
+                                       {"y", std::vector<double>{1, 2, -std::numeric_limits<double>::infinity()}}};
+  for (const Feature& feature : std::vector<Feature>{MinMaxScale{"x"}, StandardScale{"x"}, OneHot{"x"}}) {
+    EXPECT_EQ(error_text([&] {
+                std::vector<Column> some = columns;
+                Features({feature}).fit(some);
+              }),
+              "column 'x' holds nan in row 1: leave such rows out or fill them");
+  }
+  EXPECT_EQ(error_text([&] {
+              std::vector<Column> some = columns;
+              Features({StandardScale{"y"}}).fit(some);
+            }),
+            "column 'y' holds -inf in row 2: leave such rows out or fill them");
+}
+
+TEST(Features, JsonOfAHostileFileIsRefused) {
+  const std::vector<std::pair<std::string, std::string>> cases = {
+      {R"([{}])", "kind"},
+      {R"({"kind": "one_hot"})", "is no JSON list"},
+      {R"([{"kind": "one_hat"}])", "there is no feature 'one_hat'"},
+      {R"([{"kind": "one_hot", "column": "x", "szie": 3}])", "one_hot: unknown key 'szie'; near: size"},
+      {R"([{"kind": "one_hot", "column": "x", "size": 9000000000000000000}])", "one_hot: size must be in [0, 1000000]"},
+      {R"([{"kind": "one_hot", "column": "x", "size": 2.5}])", "one_hot: size cannot be 2.5"},
+      {R"([{"kind": "one_hot", "size": 3}])", "one_hot: needs a column"},
+      {R"([{"kind": "hash_bucket", "column": "x", "buckets": 0}])", "hash_bucket: buckets must be positive"},
+      {R"([{"kind": "cross_hash", "columns": [], "name": "x"}])", "cross_hash: needs columns"},
+      {R"([{"kind": "min_max_scale", "column": "x", "low": 2, "high": 1}])", "min_max_scale: low and high"},
+      {R"([{"kind": "standard_scale", "column": "x", "deviation": -1}])", "standard_scale: mean and deviation"},
+      {R"([{"kind": "string_index", "column": "x", "categories": ["a", "a"]}])", "a category occurs twice"},
+  };
+  for (const auto& [json, expected] : cases) {
+    EXPECT_NE(error_text([&, text = json] { Features::from_json(text); }).find(expected), std::string::npos)
+        << json << ": " << error_text([&, text = json] { Features::from_json(text); });
+  }
+  EXPECT_NE(error_text([] { Features({StringIndex{"x", {"\xff"}}}).to_json(); }).find("not UTF-8"), std::string::npos);
+}
+
+TEST(Features, OneHotAsksForNoMoreThanMemoryHolds) {
+  std::vector<Column> columns = {{"x", std::vector<int64_t>(3000)}};
+  EXPECT_EQ(error_text([&] {
+              Features({OneHot{"x", 1000000}}).apply(columns);
+            }),
+            "one_hot of column 'x': 3000 rows of 1000000 columns are too many at once");
+  EXPECT_EQ(error_text([&] { Features({OneHot{"x"}}).apply(columns); }),
+            "one_hot of column 'x' has no size: it was not fitted to any class");
+}
+
+TEST(Features, CategoriesInAnyOrderKeepTheirNumbers) {
+  std::vector<Column> columns = {{"city", std::vector<std::string>{"Oslo", "Bern", "Wien"}}};
+  Features({StringIndex{"city", {"Rome", "Oslo", "Bern"}}}).apply(columns);
+  EXPECT_EQ(values(columns, "city"), (std::vector<float>{1, 2, 3}));
+}
+
+TEST(Features, OnlyWhatAColumnComesFromIsNeeded) {
+  const Features features({CrossHash{{"city", "hour"}, "city_hour", 50}, StringIndex{"city"}, OneHot{"city", 3},
+                           MinMaxScale{"height"}, StringIndex{"label"}});
+  using Names = std::vector<std::string>;
+  const auto sorted = [](Names names) {
+    std::sort(names.begin(), names.end());
+    return names;
+  };
+  EXPECT_EQ(sorted(features.sources()), (Names{"city", "height", "hour", "label"}));
+  const Names wanted = {"city_2", "height", "age"};
+  EXPECT_EQ(features.for_columns(wanted).features().size(), 3U) << "index, one-hot, scale";
+  EXPECT_EQ(sorted(features.for_columns(wanted).sources(wanted)), (Names{"age", "city", "height"}));
+  const Names crossed = {"city_hour"};
+  EXPECT_EQ(features.for_columns(crossed).features().size(), 1U) << "what comes later does not concern it";
+  EXPECT_EQ(sorted(features.for_columns(crossed).sources(crossed)), (Names{"city", "hour"}));
+  EXPECT_TRUE(features.for_columns({"city_3"}).features().empty()) << "one-hot makes city_0 to city_2";
 }
 
 }  // namespace

@@ -5,10 +5,14 @@
 
 #include <atomic>
 #include <chrono>
+#include <condition_variable>
+#include <mutex>
 #include <set>
 #include <thread>
 
 #include "support/error_text.h"
+#include "support/no_more_threads.h"
+#include "support/sanitized.h"
 
 namespace thalweg::data {
 namespace {
@@ -70,6 +74,23 @@ TEST(Loader, AnErrorComesOutAtItsBatch) {
   ASSERT_TRUE(loader.next(loaded));
   EXPECT_THROW(loader.next(loaded), Error);
   EXPECT_THROW(loader.next(loaded), Error) << "the error stays, rather than a hang";
+}
+
+TEST(Loader, AnErrorOutsideOfReadingComesOutToo) {
+  struct Moody : Numbers {
+    Moody() : Numbers(10) {}
+    std::thread::id owner = std::this_thread::get_id();
+    bool is_costly() const override {
+      TW_REQUIRE(std::this_thread::get_id() == owner, "in no mood to answer");
+      return false;
+    }
+  };
+  const Moody dataset;
+  Loader loader(dataset, BatchSampler(10, {.batch_size = 2}), {.depth = 4});
+  LoadedBatch loaded;
+  for (int i = 0; i < 2; ++i) {
+    EXPECT_EQ(testing::error_text([&] { loader.next(loaded); }), "in no mood to answer");
+  }
 }
 
 TEST(Loader, StopsCleanlyWhenLeftEarly) {
@@ -185,20 +206,121 @@ TEST(Loader, UsesTheMemoryOfABatchAgainOnceItIsFree) {
   EXPECT_EQ(kept.batch.inputs[0].data<int64_t>()[9], 9);
 }
 
+/// Whose samples do not come before `release`. Shared with its readers, as those of datasets that read files are.
+class Stuck : public Numbers {
+ public:
+  Stuck() : Numbers(4) {}
+  void read(std::span<const int64_t> /*indices*/, const Draw& /*draw*/, const Batch& /*batch*/,
+            int64_t /*row*/) const override {
+    const std::shared_ptr<Gate> gate = gate_;
+    std::unique_lock<std::mutex> lock(gate->mutex);
+    ++gate->waiting;
+    gate->changed.notify_all();
+    gate->changed.wait(lock, [&] { return gate->open; });
+    --gate->waiting;
+    gate->changed.notify_all();
+  }
+  struct Gate {
+    /// Returns when no reader is left.
+    void release() {
+      std::unique_lock<std::mutex> lock(mutex);
+      open = true;
+      changed.notify_all();
+      changed.wait_for(lock, std::chrono::seconds(20), [&] { return waiting == 0; });
+    }
+    std::mutex mutex;
+    std::condition_variable changed;
+    bool open = false;
+    int waiting = 0;
+  };
+  const std::shared_ptr<Gate>& gate() const { return gate_; }
+
+ private:
+  std::shared_ptr<Gate> gate_ = std::make_shared<Gate>();
+};
+
+// Whoever unwinds must not wait for the reader either, which is stuck for longer than the test takes.
 TEST(Loader, WaitsNoLongerThanItWasTold) {
-  class Stuck : public Numbers {
+  std::shared_ptr<Stuck::Gate> gate;
+  const auto begin = std::chrono::steady_clock::now();
+  {
+    const Stuck dataset;
+    gate = dataset.gate();
+    Loader loader(dataset, BatchSampler(4, {.batch_size = 2}), {.threads = 2, .patience = std::chrono::seconds(1)});
+    LoadedBatch loaded;
+    EXPECT_EQ(testing::error_text([&] { loader.next(loaded); }),
+              "no batch within 1 s: reading epoch 0, batch 0 has not ended");
+  }
+  EXPECT_LT(std::chrono::steady_clock::now() - begin, std::chrono::seconds(60));
+  gate->release();
+}
+
+TEST(Loader, EndsInTimeWithoutACallToNext) {
+  const Stuck dataset;
+  { const Loader loader(dataset, BatchSampler(4, {.batch_size = 2}), {.patience = std::chrono::seconds(1)}); }
+  dataset.gate()->release();
+}
+
+TEST(Loader, AStopEndsAWait) {
+  const Stuck dataset;
+  {
+    int asked = 0;
+    LoaderOptions options;
+    options.stopping = [&] { return ++asked >= 3; };
+    options.stop_patience = std::chrono::seconds(1);
+    Loader loader(dataset, BatchSampler(4, {.batch_size = 2}), options);
+    LoadedBatch loaded;
+    EXPECT_THROW(loader.next(loaded), WaitStopped);
+    EXPECT_EQ(asked, 3);
+  }
+  dataset.gate()->release();
+}
+
+TEST(Loader, ABatchThatComesInTimeAfterAStopIsHandedOut) {
+  class Slow : public Numbers {
    public:
-    Stuck() : Numbers(4) {}
-    void read(std::span<const int64_t> /*indices*/, const Draw& /*draw*/, const Batch& /*batch*/,
-              int64_t /*row*/) const override {
-      std::this_thread::sleep_for(std::chrono::seconds(2));
+    Slow() : Numbers(4) {}
+    void read(std::span<const int64_t> indices, const Draw& draw, const Batch& batch, int64_t row) const override {
+      std::this_thread::sleep_for(std::chrono::milliseconds(500));
+      Numbers::read(indices, draw, batch, row);
     }
   };
-  const Stuck dataset;
-  Loader loader(dataset, BatchSampler(4, {.batch_size = 2}), {.patience = std::chrono::seconds(1)});
+  const Slow dataset;
+  LoaderOptions options;
+  options.stopping = [] { return true; };
+  options.stop_patience = std::chrono::seconds(60);
+  Loader loader(dataset, BatchSampler(4, {.batch_size = 4, .shuffle = false}), options);
   LoadedBatch loaded;
-  EXPECT_EQ(testing::error_text([&] { loader.next(loaded); }),
-            "no batch within 1 s: reading epoch 0, batch 0 has not ended");
+  ASSERT_TRUE(loader.next(loaded));
+  EXPECT_EQ(loaded.batch.inputs[0].data<int64_t>()[3], 3);
+}
+
+TEST(Loader, WhatFailsOutsideOfASampleIsAnErrorToo) {
+  class Exhausted : public Numbers {
+   public:
+    Exhausted() : Numbers(8) {}
+    bool is_costly() const override {
+      if (++asked > 2) throw std::bad_alloc();
+      return false;
+    }
+    mutable std::atomic<int> asked{0};
+  };
+  const Exhausted dataset;
+  Loader loader(dataset, BatchSampler(8, {.batch_size = 2, .shuffle = false}), {.threads = 1});
+  LoadedBatch loaded;
+  EXPECT_TRUE(loader.next(loaded)) << "read before";
+  EXPECT_THROW(loader.next(loaded), std::bad_alloc);
+  EXPECT_THROW(loader.next(loaded), std::bad_alloc) << "the error stays, rather than a hang";
+}
+
+TEST(Loader, WithoutThreadsThereIsAMessage) {
+  if (testing::kSanitized) GTEST_SKIP() << "the sanitizers make stacks of their own";
+  const Numbers dataset(8);
+  const testing::NoMoreThreads limit;
+  EXPECT_EQ(testing::error_text([&] {
+              Loader(dataset, BatchSampler(8, {.batch_size = 2}), {.threads = 3});
+            }).rfind("no thread can be started to read data: ", 0),
+            0U);
 }
 
 }  // namespace

@@ -10,11 +10,15 @@ namespace thalweg::testing {
 namespace {
 
 using ::testing::HasSubstr;
+using ::testing::Not;
 
 TEST(ModelMetadata, TravelsAsProperties) {
   data::ModelMetadata metadata;
   metadata.preprocessing = data::Pipeline({data::ResizeShorter{64}, data::CenterCrop{56, 48}});
   metadata.features = data::Features({data::StringIndex{"city", {"Bern", "Oslo"}}, data::OneHot{"city", 2}});
+  metadata.columns = {{"city_0", "city_1"}, {"age"}};
+  metadata.text = data::TextPreprocessing{
+      data::Vocabulary({"fine", "É"}), {false, true}, {.length = 7, .truncate = data::Side::kBack}};
   metadata.class_names = {"cat", "a \"dog\""};
   auto properties = data::to_properties(metadata);
   properties["author"] = "somebody";
@@ -24,11 +28,28 @@ TEST(ModelMetadata, TravelsAsProperties) {
   EXPECT_EQ(read.preprocessing->to_json(), metadata.preprocessing->to_json());
   ASSERT_TRUE(read.features.has_value());
   EXPECT_EQ(read.features->to_json(), metadata.features->to_json());
+  EXPECT_EQ(read.columns, metadata.columns);
+  ASSERT_TRUE(read.text.has_value());
+  EXPECT_EQ(read.text->to_json(), metadata.text->to_json());
   EXPECT_TRUE(data::to_properties({}).empty());
   EXPECT_FALSE(data::metadata_from({}).preprocessing.has_value());
 }
 
+TEST(ModelMetadata, NothingRandomIsWrittenOrRead) {
+  const data::Pipeline random({data::RandomResizedCrop{56, 48}, data::HorizontalFlip{}});
+  const auto properties = data::to_properties({.preprocessing = random});
+  EXPECT_THAT(properties.at("thalweg.preprocessing"), HasSubstr("center_crop"));
+  EXPECT_THAT(properties.at("thalweg.preprocessing"), Not(HasSubstr("random")));
+  EXPECT_THAT(properties.at("thalweg.preprocessing"), Not(HasSubstr("flip")));
+  const auto read = data::metadata_from({{"thalweg.preprocessing", random.to_json()}});
+  EXPECT_EQ(read.preprocessing->to_json(), random.for_prediction().to_json());
+}
+
 TEST(ModelMetadata, ErrorsNameTheProperty) {
+  for (const char* columns : {"{}", "[\"a\"]", "[[1]]", "["}) {
+    EXPECT_THAT(error_text([&] { data::metadata_from({{"thalweg.columns", columns}}); }), HasSubstr("thalweg.columns"));
+  }
+  EXPECT_THAT(error_text([] { data::metadata_from({{"thalweg.text", "{}"}}); }), HasSubstr("thalweg.text"));
   EXPECT_THAT(error_text([] {
                 data::metadata_from({{"thalweg.class_names", "cat, dog"}});
               }),

@@ -115,6 +115,13 @@ TEST(RowStore, ArrangedRowsDoNotDependOnTheOrderOfComing) {
   EXPECT_EQ(labels_of(other, {0, 1, 2}), labels_of(forward, {98, 99, 100}));
 }
 
+TEST(RowStore, ArrangingEndsWhenItIsCancelled) {
+  RowStore store(table_fields());
+  append_rows(store, 0, 5);
+  const std::atomic<bool> cancelled = true;
+  EXPECT_THAT(error_text([&] { store.arrange(&cancelled); }), HasSubstr("was cancelled"));
+}
+
 TEST(RowStore, WhatIsNoPackedRowsIsRefused) {
   RowStore store(table_fields());
   append_rows(store, 0, 5);

@@ -44,6 +44,38 @@ TEST(Text, SequencesArePaddedAndCutOnEitherSide) {
   EXPECT_EQ(shaped({.length = 2, .truncate = Side::kBack}), (std::vector<int64_t>{5, 6}));
 }
 
+TEST(Text, PreprocessingTravelsAsJson) {
+  const TextPreprocessing text{Vocabulary({"Fine", "film"}), {.lower_case = false}, {.length = 3, .pad = Side::kBack}};
+  const TextPreprocessing back = TextPreprocessing::from_json(text.to_json());
+  EXPECT_EQ(back.to_json(), text.to_json());
+  std::vector<int64_t> row(3, -1);
+  back.encode("Fine film", row.data());
+  EXPECT_EQ(row, (std::vector<int64_t>{2, 3, Vocabulary::kPadding}));
+}
+
+TEST(Text, JsonOfAHostileFileIsRefused) {
+  const std::vector<std::pair<std::string, std::string>> cases = {
+      {"[", "parse error"},
+      {"[]", "tokens"},
+      {R"({"length": 3})", "tokens"},
+      {R"({"tokens": [1]})", "must be string"},
+      {R"({"tokens": ["a", "b", "a"]})", "'a' occurs twice"},
+      {R"({"tokens": [], "lenght": 3})", "unknown key 'lenght'; near: length"},
+      {R"({"tokens": [], "length": 0})", "length 0 is not in [1, 1048576]"},
+      {R"({"tokens": [], "length": 9000000000000000000})", "is not in [1, 1048576]"},
+      {R"({"tokens": [], "length": 3.5})", "length cannot be 3.5"},
+      {R"({"tokens": [], "pad": "middle"})", "pad cannot be \"middle\""},
+      {R"({"tokens": [], "lower_case": "no"})", "boolean"},
+  };
+  for (const auto& [json, expected] : cases) {
+    const std::string said = error_text([&, text = json] { TextPreprocessing::from_json(text); });
+    EXPECT_EQ(said.rfind("text preprocessing: ", 0), 0U) << json;
+    EXPECT_NE(said.find(expected), std::string::npos) << json << ": " << said;
+  }
+  const TextPreprocessing latin{Vocabulary({"caf\xe9"}), {}, {}};
+  EXPECT_EQ(error_text([&] { latin.to_json(); }).rfind("vocabulary: holds text that is not UTF-8", 0), 0U);
+}
+
 TEST(Text, LinesBecomeRows) {
   const testing::TemporaryDirectory directory;
   const std::string path = directory / "reviews.tsv";

@@ -4,9 +4,12 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <map>
 #include <numeric>
+#include <set>
 
 #include "support/error_text.h"
+#include "thalweg/data/loader.h"
 
 namespace thalweg::data {
 namespace {
@@ -20,10 +23,10 @@ DatasetPtr numbers(int64_t begin, int64_t count) {
   return std::make_shared<TensorDataset>(std::vector{Tensor::from<int64_t>({count}, values)});
 }
 
-std::vector<int64_t> all_of(const Dataset& dataset) {
+std::vector<int64_t> all_of(const Dataset& dataset, int64_t epoch = 0) {
   std::vector<int64_t> indices(static_cast<size_t>(dataset.size()));
   std::iota(indices.begin(), indices.end(), int64_t{0});
-  const Batch batch = dataset.fetch(indices);
+  const Batch batch = dataset.fetch(indices, {.epoch = epoch});
   const int64_t* values = batch.inputs[0].data<int64_t>();
   return {values, values + batch.size()};
 }
@@ -68,15 +71,70 @@ TEST(Views, ShardsOfEqualSize) {
 TEST(Views, MixFollowsTheWeights) {
   const Mix mix({numbers(0, 10), numbers(100, 5), numbers(1000, 1)}, {3, 1, 0}, 4000, 7);
   const std::vector<int64_t> values = all_of(mix);
-  const auto from_first = std::count_if(values.begin(), values.end(), [](int64_t v) { return v < 100; });
-  EXPECT_NEAR(static_cast<double>(from_first), 3000, 120);
+  for (int64_t v = 0; v < 10; ++v) EXPECT_EQ(std::count(values.begin(), values.end(), v), 300);
+  for (int64_t v = 100; v < 105; ++v) EXPECT_EQ(std::count(values.begin(), values.end(), v), 200);
   EXPECT_EQ(std::count(values.begin(), values.end(), 1000), 0);
-  for (int64_t v = 0; v < 10; ++v) {
-    EXPECT_NEAR(static_cast<double>(std::count(values.begin(), values.end(), v)), static_cast<double>(from_first) / 10,
-                1);
-  }
   EXPECT_EQ(all_of(Mix({numbers(0, 10), numbers(100, 5), numbers(1000, 1)}, {3, 1, 0}, 4000, 7)), values);
+  EXPECT_NE(all_of(Mix({numbers(0, 10), numbers(100, 5), numbers(1000, 1)}, {3, 1, 0}, 4000, 8)), values);
   EXPECT_EQ(error_text([] { Mix({numbers(0, 0)}, {1}, 3); }), "mix: dataset 0 is empty");
+}
+
+TEST(Views, EpochsOfAMixGoOnWhereTheLastOneEnded) {
+  // In each epoch 7.5 of the first source, 2.475 of the second and 0.025 of the third.
+  const auto make = [] {
+    return std::make_unique<Mix>(std::vector{numbers(0, 75), numbers(100, 20), numbers(1000, 2)},
+                                 std::vector<double>{7.5, 2.475, 0.025}, 10, 3);
+  };
+  const auto mix = make();
+  std::map<int64_t, int> seen;
+  for (int64_t epoch = 0; epoch < 10; ++epoch) {
+    for (const int64_t value : all_of(*mix, epoch)) ++seen[value];
+  }
+  for (int64_t v = 0; v < 75; ++v) EXPECT_EQ(seen[v], 1) << v << " in the first ten epochs";
+  for (int64_t epoch = 10; epoch < 80; ++epoch) {
+    for (const int64_t value : all_of(*mix, epoch)) ++seen[value];
+  }
+  for (int64_t v = 0; v < 75; ++v) EXPECT_EQ(seen[v], 8) << v;
+  for (int64_t v = 100; v < 120; ++v) EXPECT_NEAR(seen[v], 9.9, 1.0) << v;
+  for (int64_t v = 1000; v < 1002; ++v) EXPECT_EQ(seen[v], 1) << v << " of a source with little weight";
+  // A run that is resumed in the middle asks for that epoch only.
+  EXPECT_EQ(all_of(*make(), 63), all_of(*mix, 63));
+  EXPECT_EQ(all_of(*mix, 0), all_of(*make(), 0)) << "an epoch that was long ago";
+}
+
+/// Sample i is i + 1000 * the epoch it is told.
+class Epochs : public Dataset {
+ public:
+  int64_t size() const override { return 3; }
+  std::vector<TensorType> input_types() const override { return {{DType::kI64, {kFree}}}; }
+  std::vector<TensorType> target_types() const override { return {}; }
+  void read(std::span<const int64_t> indices, const Draw& draw, const Batch& batch, int64_t row) const override {
+    for (const int64_t index : indices) batch.inputs[0].data<int64_t>()[row++] = index + 1000 * draw.epoch;
+  }
+};
+
+TEST(Views, WhatAMixRepeatsIsDrawnAnew) {
+  const Mix mix({std::make_shared<Epochs>()}, {1}, 12);
+  std::set<int64_t> seen;
+  for (int64_t epoch = 0; epoch < 5; ++epoch) {
+    for (const int64_t value : all_of(mix, epoch)) EXPECT_TRUE(seen.insert(value).second) << value;
+  }
+  EXPECT_EQ(*seen.rbegin(), 19002) << "the twentieth round over three samples";
+}
+
+TEST(Views, AMixDoesNotDependOnTheThreadsThatReadIt) {
+  const Mix mix({numbers(0, 75), numbers(100, 20)}, {3, 1}, 32, 5);
+  const auto order = [&](int threads) {
+    Loader loader(mix, BatchSampler(mix.size(), {.batch_size = 5}),
+                  {.depth = 4, .threads = threads, .max_batches = 40});
+    std::vector<int64_t> values;
+    for (LoadedBatch loaded; loader.next(loaded);) {
+      const int64_t* begin = loaded.batch.inputs[0].data<int64_t>();
+      values.insert(values.end(), begin, begin + loaded.batch.size());
+    }
+    return values;
+  };
+  EXPECT_EQ(order(4), order(1));
 }
 
 TEST(Views, SubsetsAndBadNumbers) {

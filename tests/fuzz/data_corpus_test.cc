@@ -30,7 +30,10 @@ void replay(const std::string& folder, void (*target)(std::string_view)) {
   EXPECT_GE(files, 4U);
 }
 
-TEST(FuzzCorpus, Images) { replay("golden/images", fuzz::decode_images); }
+TEST(FuzzCorpus, Images) {
+  replay("golden/images", fuzz::decode_images);
+  replay("fuzz/corpus/images", fuzz::decode_images);
+}
 TEST(FuzzCorpus, Csv) { replay("fuzz/corpus/csv", fuzz::read_csv); }
 
 }  // namespace

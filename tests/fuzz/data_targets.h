@@ -4,18 +4,29 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
+#include <array>
 #include <span>
 #include <string>
 #include <string_view>
 
-#include "thalweg/data/image.h"
 #include "thalweg/data/table.h"
+#include "thalweg/data/transforms.h"
 #include "thalweg/error.h"
 
 /// What the fuzzers of data run, and data_corpus_test.cc repeats: anything but a result or an Error is a finding.
 namespace thalweg::fuzz {
 
-/// JPEG, PNG, GIF and BMP: the bytes say which.
+/// As in training and in prediction: sizes that depend on the image, parts of it, and a larger canvas.
+inline const std::array<data::Pipeline, 3>& image_pipelines() {
+  static const std::array<data::Pipeline, 3> kPipelines = {
+      data::Pipeline({data::ResizeShorter{.shorter = 16}, data::CenterCrop{.height = 8, .width = 8}}),
+      data::Pipeline({data::RandomResizedCrop{.height = 8, .width = 8}, data::HorizontalFlip{}}),
+      data::Pipeline({data::Expand{.max_ratio = 20, .probability = 1},
+                      data::Resize{.height = 8, .width = 8, .interpolation = data::Interpolation::kBicubic}})};
+  return kPipelines;
+}
+
+/// JPEG, PNG, GIF and BMP: the bytes say which. Whole, and by way of pipelines.
 inline void decode_images(std::string_view bytes) {
   data::DecodeOptions options;
   options.max_pixels = int64_t{1} << 20;
@@ -25,6 +36,15 @@ inline void decode_images(std::string_view bytes) {
     try {
       data::inspect_image(span, "fuzzed", options);
       data::decode_image(span, "fuzzed", options);
+    } catch (const Error&) {
+    }
+  }
+  std::array<float, 3 * 8 * 8> elements{};
+  options.color = data::ColorMode::kRgb;
+  for (const data::Pipeline& pipeline : image_pipelines()) {
+    try {
+      data::ImageSample sample(span, "fuzzed", options);
+      pipeline.run(sample, {}, static_cast<int64_t>(bytes.size()), elements.data());
     } catch (const Error&) {
     }
   }

@@ -7,6 +7,7 @@ Needs the environment of scripts/setup-onnx.
 import json
 import pathlib
 import struct
+import zlib
 
 import numpy as np
 from onnx import TensorProto, helper, numpy_helper
@@ -126,6 +127,25 @@ SAFETENSORS = {
 }
 
 
+def png(width, height, rows=None):
+    """Black, one bit a pixel; of `rows` rows, if the file is to end early."""
+    def chunk(kind, data):
+        return struct.pack(">I", len(data)) + kind + data + struct.pack(">I", zlib.crc32(kind + data))
+    pixels = bytes((1 + (width + 7) // 8) * (height if rows is None else rows))
+    return (b"\x89PNG\r\n\x1a\n" + chunk(b"IHDR", struct.pack(">IIBBBBB", width, height, 1, 0, 0, 0, 0)) +
+            chunk(b"IDAT", zlib.compress(pixels, 9)) + chunk(b"IEND", b""))
+
+
+# Small files of images that are long in one direction, which transforms would make large in the other as well.
+IMAGES = {
+    "wide.png": png(65500, 1),
+    "high.png": png(1, 65500),
+    "widest.png": png(1 << 20, 1),
+    "highest.png": png(1, 1 << 20),
+    "endless.png": png(1, 100_000_000, rows=10),
+}
+
+
 def message(tag, body):
     """Of a member: tag and length before the bytes. Tags of collective operations have bit 32."""
     return struct.pack("<QQ", tag, len(body)) + body
@@ -205,7 +225,7 @@ MEETING = {
 
 
 def main():
-    wire = {"messages": MESSAGES, "control": CONTROL, "listener": LISTENER, "meeting": MEETING}
+    wire = {"images": IMAGES, "messages": MESSAGES, "control": CONTROL, "listener": LISTENER, "meeting": MEETING}
     for folder, seeds in wire.items():
         (CORPUS / folder).mkdir(exist_ok=True)
         for name, data in seeds.items():

@@ -97,6 +97,8 @@ inline void meet_listener(std::string_view bytes) {
 /// A rendezvous and its members, some of them mad: bytes say who does what. What it tells them must make sense.
 class Meeting {
  public:
+  explicit Meeting(bool wants_result) : membership_(options(wants_result), now_) {}
+
   void run(std::string_view script) {
     while (!script.empty()) {
       const auto what = static_cast<unsigned char>(script[0]);
@@ -117,8 +119,9 @@ class Meeting {
   }
 
  private:
-  static comm::RendezvousOptions options() {
+  static comm::RendezvousOptions options(bool wants_result) {
     comm::RendezvousOptions options;
+    options.wants_result = wants_result;
     options.max_size = 3;
     options.settle = options.silence = std::chrono::milliseconds(50);
     options.regroup_timeout = options.form_timeout = std::chrono::milliseconds(300);
@@ -131,25 +134,29 @@ class Meeting {
         const comm::Introduction introduction = comm::Introduction::from_json(message);
         std::replace(clients_.begin(), clients_.end(), introduction.member.id, std::string());
         client = introduction.member.id;
-        membership_.join(introduction.member, introduction.known, now_);
+        membership_.join(introduction.member, introduction.known, now_, introduction.preparing);
         return;
       }
       const comm::MemberMessage said = comm::MemberMessage::from_json(message);
       using Kind = comm::MemberMessage::Kind;
       if (said.kind == Kind::kReady) membership_.ready(client, said.epoch, said.text, now_);
       if (said.kind == Kind::kFail) membership_.fail(client, said.text);
-      if (said.kind == Kind::kFinish) membership_.finish(client);
+      if (said.kind == Kind::kFinish) membership_.finish(client, now_);
+      if (said.kind == Kind::kHandedOver) membership_.handed_over(client, now_);
     } catch (const Error&) {
       membership_.lose(std::exchange(client, ""), "it sent nonsense", now_);
     }
   }
 
   comm::Membership::Time now_{std::chrono::hours(1)};
-  comm::Membership membership_{options(), now_};
+  comm::Membership membership_;
   /// Ids of those who are connected.
   std::array<std::string, 4> clients_;
 };
 
-inline void hold_meeting(std::string_view bytes) { Meeting().run(bytes); }
+inline void hold_meeting(std::string_view bytes) {
+  Meeting(false).run(bytes);
+  Meeting(true).run(bytes);
+}
 
 }  // namespace thalweg::fuzz

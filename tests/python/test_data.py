@@ -1,5 +1,6 @@
 """thalweg.data: folders of images and tables, and what they say of bad files."""
 
+import multiprocessing
 import os
 import pathlib
 import pickle
@@ -156,15 +157,150 @@ def test_tables_are_filtered(tmp_path):
         data.Table(str(path), ["fare"], bad_rows="drop")
 
 
+FEATURES = [
+    {"kind": "string_index", "column": "city"},
+    {"kind": "one_hot", "column": "city"},
+    {"kind": "standard_scale", "column": "fare"},
+]
+MADE = ["fare", "city_0", "city_1"]
+
+
+def trips():
+    return {"city": ["Oslo", "Rome", "Oslo"], "fare": np.array([2.0, 4.0, 6.0]), "tip": np.array([1, 2, 3])}
+
+
+def test_features_are_fitted_and_applied_to_any_table(tmp_path):
+    features = data.Features(FEATURES)
+    columns = features.fit(trips())
+    assert list(columns) == ["fare", "tip", "city_0", "city_1"]
+    np.testing.assert_array_equal(columns["city_0"], [1, 0, 1])
+    X = data.stack_columns(columns, MADE)
+    assert X.dtype == np.float32 and X.shape == (3, 3)
+    pq.write_table(pa.table(trips()), tmp_path / "trips.parquet")
+    read = data.read_columns(str(tmp_path / "trips.parquet"), ["city", "fare"])
+    assert read["city"] == ["Oslo", "Rome", "Oslo"]
+    encoded = pa.table(trips() | {"city": pa.array(trips()["city"]).dictionary_encode()})
+    tables = [trips(), read, encoded, encoded.to_pandas(), pa.table(trips()), pa.RecordBatch.from_pydict(trips()), pa.table(trips()).to_pandas()]
+    for same in [features, data.Features.from_json(features.to_json()), pickle.loads(pickle.dumps(features))]:
+        for table in tables:
+            np.testing.assert_array_equal(data.stack_columns(same.apply(table), MADE), X)
+
+
+def test_bad_features_are_named():
+    with pytest.raises(thalweg.Error, match="column 'fare' holds nan in row 1"):
+        data.Features(FEATURES).fit(trips() | {"fare": np.array([1, np.nan, 3])})
+    with pytest.raises(thalweg.Error, match="there is no feature 'one_hat'"):
+        data.Features([{"kind": "one_hat"}])
+    with pytest.raises(thalweg.Error, match="unknown key 'colum'"):
+        data.Features([{"kind": "one_hot", "colum": "x"}])
+    with pytest.raises(thalweg.InputError, match="column 'city' holds None in row 1, which is neither number nor text"):
+        data.Features(FEATURES).fit(trips() | {"city": ["Oslo", None, "Rome"]})
+    with pytest.raises(thalweg.InputError, match="column 'city' has 1 nulls"):
+        data.Features(FEATURES).fit(pa.table(trips() | {"city": ["Oslo", None, "Rome"]}))
+
+
+def test_a_model_with_features_takes_tables(tmp_path):
+    features = data.Features([*FEATURES, {"kind": "min_max_scale", "column": "tip"}])
+    X = data.stack_columns(features.fit(trips()), MADE)
+    trained = thalweg.Model(nn.Linear(3, 2), [thalweg.Input((None, 3))])
+    path = str(tmp_path / "tips.onnx")
+    trained.save(path, features.metadata(MADE, class_names=["low", "high"]))
+    model = thalweg.Model.load(path)
+    assert model.metadata["thalweg.columns"] == '[["fare","city_0","city_1"]]'
+    table = pa.table({name: values for name, values in trips().items() if name != "tip"} | {"note": ["", "", ""]})
+    for given in (table, table.to_pandas()):
+        np.testing.assert_array_equal(data.model_inputs(model, given)[0], X)
+        np.testing.assert_allclose(model(given), trained(X), rtol=1e-5)
+    with pytest.raises(thalweg.InputError, match="there is no column 'city'"):
+        model(table.drop_columns(["city"]))
+
+
+def test_files_of_tables_without_an_ending(tmp_path):
+    path = tmp_path / "part-0"
+    path.write_text("x,y\n1,2\n")
+    with pytest.raises(thalweg.Error, match="say what format it is"):
+        data.Table(str(path), ["x", "y"])
+    np.testing.assert_array_equal(data.Table(str(path), ["x", "y"], format="csv").fetch([0])[0][0], [[1, 2]])
+    assert [name for name, _ in data.table_columns(str(path), format="csv")] == ["x", "y"]
+    with pytest.raises(ValueError, match="format is 'xls', not auto, parquet, arrow or csv"):
+        data.Table(str(path), ["x", "y"], format="xls")
+
+
+def test_options_of_texts(tmp_path):
+    path = tmp_path / "reviews.txt"
+    path.write_text("good\tFine film\nbad\tno\n")
+    vocabulary = data.Vocabulary.from_file(str(path), lower_case=False)
+    assert "Fine" in vocabulary.tokens and vocabulary.encode("fine") == [1]
+    assert data.Vocabulary(["a", "b"]).encode("B a", lower_case=True) == [3, 2]
+    lines = data.TextLines(str(path), vocabulary, 4, pad="back", truncate="back", lower_case=False)
+    number = dict(zip(vocabulary.tokens, range(2, 10)))
+    np.testing.assert_array_equal(lines.fetch([0])[0][0], [[number["Fine"], number["film"], 0, 0]])
+    assert lines.metadata["thalweg.class_names"] == '["bad","good"]'
+    assert '"lower_case":false' in lines.metadata["thalweg.text"] and '"pad":"back"' in lines.metadata["thalweg.text"]
+    plain = data.TextLines(str(path), vocabulary, 4, labels=False)
+    assert plain.target_types == [] and "good" in data.Vocabulary.from_file(str(path), labels=False).tokens
+    files = data.remote_files(f"file://{tmp_path}")
+    there = data.TextLines("reviews.txt", vocabulary, 4, files=files, lower_case=False, pad="back")
+    np.testing.assert_array_equal(there.fetch([0])[0][0], lines.fetch([0])[0][0])
+    assert data.Vocabulary.from_file("reviews.txt", files=files).tokens
+    with pytest.raises(ValueError, match="pad is 'left', not front or back"):
+        data.TextLines(str(path), vocabulary, pad="left")
+
+
+def test_random_transforms_do_not_travel(photos):
+    random = {"transforms": [{"name": "random_resized_crop", "height": 8, "width": 8}, {"name": "horizontal_flip"}]}
+    written = data.ImageFolder(str(photos), random).metadata["thalweg.preprocessing"]
+    assert "center_crop" in written and "random" not in written and "flip" not in written
+
+
 def test_views_of_datasets(tmp_path):
     x = np.arange(10, dtype="float32").reshape(10, 1)
     whole = data.TensorDataset([x], [np.arange(10)])
     np.testing.assert_array_equal(data.Shard(whole, 1, 3).fetch([0, 1, 2])[1][0], [1, 4, 7])
+    for uneven, sizes in {"keep": [4, 3, 3], "drop": [3, 3, 3], "pad": [4, 4, 4]}.items():
+        assert [len(data.Shard(whole, rank, 3, uneven)) for rank in range(3)] == sizes
+    with pytest.raises(ValueError, match="uneven is 'cut', not keep, drop or pad"):
+        data.Shard(whole, 0, 3, uneven="cut")
     mixed = data.Mix([whole, data.Subset(whole, [3])], [1.0, 1.0], 20, seed=1)
     assert len(mixed) == 20 and 3 in mixed.fetch(list(range(20)))[1][0]
     cached = data.Cached(whole, memory_bytes=40, disk_bytes=1000, directory=str(tmp_path))
     for _ in range(2):
         np.testing.assert_array_equal(cached.fetch([9, 0])[0][0], [[9], [0]])
+
+
+def test_fractions_do_not_become_whole_numbers(tmp_path):
+    pq.write_table(pa.table({"x": [1.0, 2.0], "fare": [3.0, 4.25]}), tmp_path / "t.parquet")
+    table = data.Table(str(tmp_path / "t.parquet"), ["x"], "fare")
+    fares = table.fetch([0, 1])[1][0]
+    assert fares.dtype == "float32", "as the engine has it"
+    np.testing.assert_array_equal(fares, [3, 4.25])
+    with pytest.raises(thalweg.Error, match="column 'fare' holds 4.25 in row 1, which i64 cannot hold"):
+        data.Table(str(tmp_path / "t.parquet"), ["x"], "fare", target_dtype="int64").fetch([0, 1])
+
+
+def test_forked_workers_keep_caches_of_their_own(tmp_path):
+    """Each sample's input says its target; a worker that reads what the other has written sees another."""
+    rows = np.arange(64, dtype="int64")
+    source = data.TensorDataset([np.repeat(rows[:, None], 100, 1).astype("float32")], [rows])
+    cached = data.Cached(source, memory_bytes=0, disk_bytes=1 << 20, directory=str(tmp_path))
+
+    def wrong(order):
+        wrongs = 0
+        for _ in range(2):
+            for i in order:
+                inputs, targets = cached.fetch([int(i)])
+                wrongs += not (inputs[0] == i).all() or targets[0][0] != i
+        return wrongs
+
+    context = multiprocessing.get_context("fork")
+    answers = context.SimpleQueue()
+    processes = [context.Process(target=lambda order: answers.put(wrong(order)), args=(order,)) for order in (rows, rows[::-1])]
+    for process in processes:
+        process.start()
+    for process in processes:
+        process.join(60)
+        assert process.exitcode == 0
+    assert [answers.get(), answers.get()] == [0, 0]
 
 
 def test_nan_in_a_dataset_is_said_before_training():

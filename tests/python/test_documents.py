@@ -35,7 +35,7 @@ def write_files():
     photos.mkdir(parents=True)
     shutil.copy(ROOT / "tests/golden/images/photo.jpg", photos)
     pathlib.Path("trips").mkdir()
-    columns = {"distance": [1.0, 2.0], "hour": [3, 4], "fare": [5.0, -1.0], "tip": [1.0, 0.0]}
+    columns = {"distance": [1.0, 2.0], "hour": [3, 4], "fare": [5.0, -1.0], "tip": [1.0, 0.0], "city": [0, 1]}
     pq.write_table(pa.table(columns), "trips/1.parquet")
 
 
@@ -45,6 +45,7 @@ def values(columns):
     names = {"images": rng.random((4, 3, 32, 32)).astype("float32"), "ids": np.ones((2, 8), "int64")}
     names["mask"] = np.ones((2, 8), "float32")
     names["batch1"] = names["batch2"] = names["images"]
+    names["frame"] = pa.table({"city": ["Oslo", "Rome"] * 20, "fare": rng.random(40), "tip": rng.random(40)})
     for end in ("", "_test"):
         names["X" + end] = rng.normal(size=(120, columns))
         names["y" + end] = rng.integers(0, 3, 120)

@@ -2,7 +2,9 @@
 
 import multiprocessing
 import os
+import pathlib
 import pickle
+import shutil
 import signal
 
 import numpy as np
@@ -15,8 +17,11 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
 import thalweg
-from thalweg import data, nn
+from thalweg import _workers, data, nn
 from thalweg.progress import NotebookProgress
+
+
+ROOT = pathlib.Path(__file__).parents[2]
 
 
 def points(count=300, seed=0):
@@ -71,6 +76,22 @@ def test_regression_takes_targets_of_any_shape():
         fitted = thalweg.Estimator(network(1), loss="mse", epochs=20, learning_rate=0.02, progress="none").fit(x, y)
         assert fitted.predict(x).shape == (300, 1)
         assert fitted.score(x, y) > -0.5
+
+
+@pytest.mark.parametrize("loss", [nn.MSELoss(), lambda output, target: thalweg.losses.mse(output, target)])
+def test_targets_become_what_a_loss_of_python_takes(loss):
+    x, _ = points()
+    fitted = thalweg.Estimator(network(1), loss=loss, epochs=1, progress="none").fit(x, x[:, 0])
+    assert fitted.score(x, x[:, 0]) == fitted.score(x, x[:, :1])
+    with pytest.raises(ValueError, match="does not take a target of f64.* differ in shape"):
+        fitted.fit(x, x)
+
+    def broken(output, target):
+        return output @ output
+
+    with pytest.raises(thalweg.Error) as failure:
+        thalweg.Trainer(fitted.model_, broken, progress="none").fit(data.TensorDataset([x.astype("float32")], [x[:, 0]]))
+    assert failure.traceback[-1].name == "broken"
 
 
 def test_validation_and_history():
@@ -129,6 +150,10 @@ def test_other_misuse():
         estimator(early_stopping=3).fit(*points())
     with pytest.raises(ValueError, match="workers is 0"):
         estimator(workers=0).fit(*points())
+    with pytest.raises(ValueError, match="no scheme 'allredcue'; there are .*allreduce"):
+        estimator(scheme="allredcue").fit(*points())
+    with pytest.raises(ValueError, match="'epochs' is an argument of the estimator itself"):
+        estimator(options={"epochs": 1}).fit(*points())
     with pytest.raises(ValueError, match="validation is a pair"):
         estimator().fit(*points(), validation=points()[0])
     with pytest.raises(TypeError, match="an optimiser is a name .* not a int"):
@@ -146,6 +171,58 @@ def test_a_fit_that_fails_early_leaves_the_estimator_as_it_was():
     with pytest.raises(thalweg.Error, match="nearest: cross_entropy"):
         fresh.fit(x, y)
     assert not hasattr(fresh, "model_")
+
+
+def wrong_datasets():
+    """Data, and data to validate on, of which one does not fit."""
+    x, y = points()
+    x = x.astype("float32")
+    train = data.TensorDataset([x], [y])
+    return {
+        "class 5 in row 7": (data.TensorDataset([x], [np.where(np.arange(300) == 7, 5, y)]), None),
+        "class -1 in row 0": (data.TensorDataset([x], [np.full(300, -1)]), None),
+        "labels are class numbers .* got f32": (data.TensorDataset([x], [x[:, 0]]), None),
+        "data to validate on do not fit": (train, data.TensorDataset([x[:, :2]], [y])),
+        "data to validate on do not fit: .*labels": (train, data.TensorDataset([x], [x[:, 0]])),
+        "data to validate on do not fit: metric accuracy": (train, data.TensorDataset([x])),
+        "class 9 in row 0": (train, data.TensorDataset([x], [np.full(300, 9)])),
+        "NaN": (train, data.TensorDataset([np.full((3, 3), np.nan, "float32")], [y[:3]])),
+    }
+
+
+@pytest.mark.parametrize("message", wrong_datasets())
+def test_datasets_that_do_not_fit_are_refused_before_training(message):
+    steps = []
+
+    class Watch(thalweg.Callback):
+        def on_step(self, state):
+            steps.append(state.iteration)
+
+    x, y = points()
+    fitted = estimator(epochs=1).fit(x, y)
+    expected, history = fitted.predict(x), fitted.history_
+    train, validation = wrong_datasets()[message]
+    with pytest.raises(thalweg.Error, match=message):
+        fitted.set_params(callbacks=[Watch()]).fit(train, validation=validation)
+    assert steps == []
+    np.testing.assert_array_equal(fitted.predict(x), expected)
+    assert fitted.history_ is history
+
+
+def test_files_with_more_classes_than_the_model_are_refused_before_training(tmp_path):
+    lines = tmp_path / "lines.txt"
+    lines.write_text("".join(f"{name}\tsome words\n" for name in "abc"))
+    text = data.TextLines(str(lines), data.Vocabulary.from_file(str(lines)), 4)
+    net = nn.Sequential(nn.Embedding(10, 4), nn.Flatten(), nn.Linear(16, 2))
+    with pytest.raises(ValueError, match="the data have the classes 0 to 2; the model has the classes 0 to 1"):
+        thalweg.Estimator(net, progress="none").fit(text)
+    for name in "abc":
+        (tmp_path / "photos" / name).mkdir(parents=True)
+        shutil.copy(ROOT / "tests/golden/images/photo.jpg", tmp_path / "photos" / name)
+    photos = data.ImageFolder(str(tmp_path / "photos"), {"transforms": [{"name": "resize", "height": 8, "width": 8}]})
+    net = nn.Sequential(nn.Flatten(), nn.Linear(3 * 64, 2))
+    with pytest.raises(ValueError, match="the data have the classes 0 to 2; the model has the classes 0 to 1"):
+        thalweg.Estimator(net, progress="none").fit(photos)
 
 
 def test_inputs_by_name():
@@ -173,6 +250,9 @@ def test_scikit_learn_around_it():
     assert len(scores) == 3 and min(scores) > 0.9
     copy = clone(estimator(epochs=7).set_params(batch_size=11))
     assert copy.get_params()["epochs"] == 7 and copy.batch_size == 11 and not hasattr(copy, "model_")
+    # In order of their labels, plain folds would hold classes that the other folds lack.
+    order = np.argsort(y)
+    assert min(cross_val_score(estimator(), x[order], y[order], cv=2)) > 0.9
     parallel = cross_val_score(estimator(epochs=2), x, y, cv=2, n_jobs=2)
     np.testing.assert_allclose(parallel, cross_val_score(estimator(epochs=2), x, y, cv=2), atol=0.02)
 
@@ -259,3 +339,15 @@ def test_workers_train_one_model():
     together = estimator(epochs=3, workers=3, scheme="allreduce").fit(x, y)
     np.testing.assert_allclose(together.predict(x), alone.predict(x), rtol=1e-3, atol=1e-4)
     assert len(together.history_) == 3
+
+
+def test_the_reason_of_another_worker_is_told():
+    def work(scheme):
+        raise OSError("the disk of that worker is gone")
+
+    with pytest.raises(thalweg.InputError, match="this one fails too; of the other workers: OSError: the disk of that worker"):
+        with _workers.group(2, None, work):
+            raise thalweg.InputError("this one fails too")
+    with pytest.raises(thalweg.Error, match="a worker failed: OSError: the disk"):
+        with _workers.group(2, None, work):
+            pass

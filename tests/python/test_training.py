@@ -65,6 +65,21 @@ def test_a_loss_of_ones_own(perceptron, train):
         kept[0].shape
 
 
+@pytest.mark.filterwarnings("error:nanobind")
+def test_values_that_somebody_keeps_are_not_in_the_way_of_new_ones(perceptron, train):
+    kept = []
+
+    def loss(output, target):
+        kept.extend([output, target, ops.log_softmax(output, 1)])
+        kept.append(ops.gather_elements(kept[-1], target.unsqueeze(1), 1))
+        return -kept[-1].mean()
+
+    for _ in range(20):
+        trainer_of(perceptron, loss, epochs=1).fit(data.Subset(train, range(50)))
+        net = nn.Sequential(nn.Linear(4, 8), nn.ReLU(), nn.Linear(8, 3))
+        assert thalweg.Model(net, [thalweg.Input((None, 4))]).graph.outputs[0].shape == (None, 3)
+
+
 def test_errors_of_a_loss_come_through(perceptron, train):
     def broken(output, target):
         raise KeyError("mine")
@@ -210,7 +225,7 @@ def test_tables(tmp_path):
     x, y = points(100)
     table = pa.table({"a": x[:, 0], "b": x[:, 1], "c": x[:, 2], "d": x[:, 3], "label": y})
     pq.write_table(table, str(tmp_path / "points.parquet"))
-    made = data.Table(str(tmp_path / "points.parquet"), ["a", "b", "c", "d"], "label")
+    made = data.Table(str(tmp_path / "points.parquet"), ["a", "b", "c", "d"], "label", target_dtype="int64")
     inputs, targets = made.fetch([5, 3])
     np.testing.assert_array_equal(inputs[0], x[[5, 3]])
     np.testing.assert_array_equal(targets[0], y[[5, 3]])

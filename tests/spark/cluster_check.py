@@ -8,7 +8,9 @@ any file system. Dots in the names of Spark's settings are written as __ (see co
 """
 
 import concurrent.futures
+import os
 import pathlib
+import re
 import sys
 import threading
 import time
@@ -34,6 +36,7 @@ def predict(spark, folder):
     expected = thalweg.Model.load(f"{folder}/perceptron.onnx")(numbers)
     np.testing.assert_allclose([row.scores for row in rows], expected, rtol=1e-5, atol=1e-6)
     reports = thalweg.spark.doctor(spark)
+    assert "problem" not in reports.pop("group")
     assert len(reports) == 2, f"{len(reports)} executors answered, not 2"
     assert not [report for report in reports.values() if "problem" in report]
 
@@ -80,6 +83,23 @@ def dynamic_allocation(spark, folder):
         time.sleep(0.2)
     assert not executor_processes(spark), "executors that nobody needs stay"
     assert largest_difference(weights(estimator(100).fit(frame), folder / "second"), first) <= 1e-6
+
+
+def placement(spark, folder):
+    """Workers take an executor each, with all of its cores, though all rows lie in one of them."""
+    cached = labelled_rows(spark).coalesce(1).cache()
+    cached.count()
+    net = nn.Sequential(nn.Linear(4, 16), nn.ReLU(), nn.Linear(16, 3))
+    fitted = thalweg.spark.Estimator(net, inputs=[thalweg.Input((None, 4))], feature_cols=["x"], label_cols=["y"])
+    places = fitted.fit(cached.union(cached)).training_report["places"]
+    print(*places, sep="\n", flush=True)
+    threads = min(2, len(os.sched_getaffinity(0)))
+    assert [place["threads"] for place in places] == [threads] * 2
+    executors = {re.search(r"executor (\w+)", place["worker"]).group(1) for place in places}
+    assert len(executors) == 2, f"both workers are in executor {executors}"
+    # As many workers as there are cores share executors, and threads.
+    places = fitted.copy({fitted.numWorkers: 4}).fit(cached).training_report["places"]
+    assert [place["threads"] for place in places] == [1] * 4
 
 
 def train(spark, folder):
@@ -129,7 +149,8 @@ def ten_fits(spark, folder):
     assert np.all(np.array(after[9]) <= np.array(after[1]) * 1.05)
 
 
-CHECKS = {check.__name__: check for check in (predict, train, lost_executor, speculation, dynamic_allocation, ten_fits)}
+CHECKS = {check.__name__: check
+          for check in (predict, train, placement, lost_executor, speculation, dynamic_allocation, ten_fits)}
 
 
 def main(check, master, folder, *settings):

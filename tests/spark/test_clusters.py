@@ -19,6 +19,12 @@ def cluster(perceptron, tmp_path_factory):
         yield address, str(folder)
 
 
+def test_every_worker_has_its_executor(tmp_path):
+    run_check("placement", "local-cluster[2,2,1024]", str(tmp_path), "spark__executor__memory=512m",
+              "spark__default__parallelism=200", SPARK_LOCAL_DIRS=str(tmp_path / "local"),
+              SPARK_WORKER_DIR=str(tmp_path / "worker"))
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize("what", ["predict", "lost_executor"])
 def test_on_a_stand_alone_cluster(cluster, what):

@@ -1,8 +1,13 @@
 // Copyright The Thalweg Authors. SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <sys/types.h>
+
+#include <chrono>
 #include <string>
 #include <vector>
+
+#include "support/temporary_directory.h"
 
 namespace thalweg::testing {
 
@@ -14,8 +19,29 @@ struct ProcessResult {
   std::string error;
 };
 
-/// Runs a program to its end. `environment` holds "NAME=value" beside what this process has. Throws if it takes longer
-/// than two minutes.
+/// A program that runs beside this one. It is killed, at the latest, when the object goes.
+class RunningProcess {
+ public:
+  /// `environment` holds "NAME=value" beside what this process has.
+  RunningProcess(const std::string& program, const std::vector<std::string>& arguments,
+                 const std::vector<std::string>& environment = {});
+  RunningProcess(const RunningProcess&) = delete;
+  RunningProcess& operator=(const RunningProcess&) = delete;
+  ~RunningProcess();
+
+  void signal(int number) const;
+  /// What it has written so far.
+  std::string out() const { return read_bytes(folder_ / "out"); }
+  std::string error() const { return read_bytes(folder_ / "error"); }
+  /// Until it has ended. Throws if that takes longer.
+  ProcessResult wait(std::chrono::seconds patience = std::chrono::seconds(120));
+
+ private:
+  const TemporaryDirectory folder_;
+  pid_t pid_ = -1;
+};
+
+/// Runs a program to its end, as RunningProcess. Throws if it takes longer than two minutes.
 ProcessResult run_process(const std::string& program, const std::vector<std::string>& arguments,
                           const std::vector<std::string>& environment = {});
 

@@ -1,73 +1,134 @@
 // Copyright The Thalweg Authors. SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-// What the processes of FaultTest run. For one source file of a test program: it starts itself.
+// What the processes of FaultRun run. For one source file of a test program: it starts itself.
 
 #include <arpa/inet.h>
+#include <linux/sockios.h>
 #include <netinet/in.h>
+#include <sys/ioctl.h>
 #include <sys/socket.h>
+
+#include <optional>
 
 #include "sync/faults.h"
 
 namespace thalweg::testing {
 
-inline int port_in(const sockaddr_in6& address) { return ntohs(address.sin6_port); }
+/// Waits until a long message is under way between this worker and a peer, and resets their connection.
+class ConnectionReset {
+ public:
+  /// `done` is a file that appears after the deed.
+  ConnectionReset(int rendezvous_port, std::filesystem::path done)
+      : rendezvous_port_(rendezvous_port), done_(std::move(done)), thread_([this] { watch(); }) {}
+  ~ConnectionReset() {
+    stop_ = true;
+    thread_.join();
+  }
+  ConnectionReset(const ConnectionReset&) = delete;
+  ConnectionReset& operator=(const ConnectionReset&) = delete;
 
-/// Breaks the TCP connections of this process that do not lead to the rendezvous.
-inline void break_connections(int rendezvous_port) {
-  for (int descriptor = 3; descriptor < 256; ++descriptor) {
+ private:
+  /// More than any message but gradients has.
+  static constexpr int kLongMessage = 64 << 10;
+
+  void watch() {
+    while (!stop_) {
+      for (int descriptor = 3; descriptor < 256; ++descriptor) {
+        if (!leads_to_peer(descriptor) || bytes_under_way(descriptor) < kLongMessage) continue;
+        reset(descriptor);
+        std::ofstream(done_) << "done";
+        return;
+      }
+      std::this_thread::sleep_for(std::chrono::microseconds(50));
+    }
+  }
+  bool leads_to_peer(int descriptor) const {
     sockaddr_in6 peer{};
     socklen_t size = sizeof peer;
-    if (::getpeername(descriptor, reinterpret_cast<sockaddr*>(&peer), &size) != 0) continue;
+    if (::getpeername(descriptor, reinterpret_cast<sockaddr*>(&peer), &size) != 0) return false;
     const bool tcp = peer.sin6_family == AF_INET6 || peer.sin6_family == AF_INET;
-    if (tcp && port_in(peer) != rendezvous_port) ::shutdown(descriptor, SHUT_RDWR);
+    return tcp && ntohs(peer.sin6_port) != rendezvous_port_;
   }
-}
+  /// What the peer has not got yet, or this process has not read yet: it is lost by a reset.
+  static int bytes_under_way(int descriptor) {
+    int unsent = 0, unread = 0;
+    if (::ioctl(descriptor, SIOCOUTQ, &unsent) != 0 || ::ioctl(descriptor, SIOCINQ, &unread) != 0) return 0;
+    return std::max(unsent, unread);
+  }
+  /// To close the socket with SO_LINGER at 0 would send the same RST, but free its number under the thread that uses
+  /// it.
+  static void reset(int descriptor) {
+    sockaddr nobody{};
+    nobody.sa_family = AF_UNSPEC;
+    ::connect(descriptor, &nobody, sizeof nobody);
+  }
+
+  int rendezvous_port_;
+  std::filesystem::path done_;
+  std::atomic<bool> stop_{false};
+  std::thread thread_;
+};
 
 inline std::string variable(const char* name) {
   const char* value = std::getenv(name);
   return value != nullptr ? value : "";
 }
+inline int number(const char* name) { return std::stoi(variable(name)); }
 
-/// Tells the test how far this worker is, takes its time, and breaks connections when told to.
+/// Tells the test how far this worker is, takes its time, and has a connection reset when told to.
 struct Reporter : Callback {
-  std::filesystem::path file;
-  std::chrono::milliseconds pause{0};
+  std::filesystem::path folder;
+  std::string name;
+  std::chrono::milliseconds pause{0}, short_handed_pause{0};
+  int full_size = 0;
+  std::shared_ptr<comm::Group> group;
   int64_t reset_at = 0;
   int rendezvous_port = 0;
+  std::optional<ConnectionReset> reset;
   void on_step(const TrainState& state) override {
-    const std::filesystem::path next = file.string() + ".new";
-    std::ofstream(next) << state.progress.iteration;
+    write("step", state.progress.iteration);
+    if (!std::filesystem::exists(folder / (name + ".first"))) write("first", state.progress.iteration);
+    if (state.progress.iteration == reset_at) reset.emplace(rendezvous_port, folder / "reset");
+    std::this_thread::sleep_for(group->size() < full_size ? short_handed_pause : pause);
+  }
+  void write(const std::string& kind, int64_t value) const {
+    const std::filesystem::path file = folder / (name + "." + kind), next = file.string() + ".new";
+    std::ofstream(next) << value;
     std::filesystem::rename(next, file);
-    if (state.progress.iteration == reset_at) break_connections(rendezvous_port);
-    std::this_thread::sleep_for(pause);
   }
 };
 
-class FaultWorker : public FaultTest {};
-
 /// What the processes run.
-TEST_F(FaultWorker, DISABLED_Train) {
+TEST(FaultWorker, DISABLED_Train) {
   const std::string address = variable("THALWEG_TEST_RENDEZVOUS");
   ASSERT_FALSE(address.empty()) << "run by the tests of faults";
-  const std::filesystem::path folder = variable("THALWEG_TEST_FOLDER");
-  const std::string name = "worker-" + std::to_string(::getpid());
+  FaultJob job;
+  job.steps = number("THALWEG_TEST_STEPS");
+  job.hidden = number("THALWEG_TEST_HIDDEN");
   auto reporter = std::make_shared<Reporter>();
-  reporter->file = folder / (name + ".step");
-  reporter->pause = std::chrono::milliseconds(std::stoi(variable("THALWEG_TEST_PAUSE")));
-  reporter->reset_at = std::stoll(variable("THALWEG_TEST_RESET"));
+  reporter->folder = variable("THALWEG_TEST_FOLDER");
+  reporter->name = "worker-" + std::to_string(::getpid());
+  reporter->pause = std::chrono::milliseconds(number("THALWEG_TEST_PAUSE"));
+  reporter->short_handed_pause = std::chrono::milliseconds(number("THALWEG_TEST_SHORT_HANDED"));
+  reporter->full_size = number("THALWEG_TEST_WORKERS");
+  reporter->reset_at = number("THALWEG_TEST_RESET");
   reporter->rendezvous_port = std::stoi(address.substr(address.rfind(':') + 1));
-  Model model(two_layers());
-  TrainOptions options = train_options(std::stoll(variable("THALWEG_TEST_STEPS")));
+  Model model(two_layers(job.hidden));
+  TrainOptions options = job.train_options();
   options.callbacks = {reporter};
-  comm::GroupOptions member =
-      member_of(address, variable("THALWEG_TEST_TCP").empty() ? comm::Path::kAuto : comm::Path::kTcp);
-  options.scheme =
-      sync::make_scheme({.name = variable("THALWEG_TEST_SCHEME"), .copies = std::stoi(variable("THALWEG_TEST_COPIES"))},
-                        comm::Group::join(member));
-  Trainer trainer(model, squared_error(), optim::adam(), options);
-  trainer.fit(data());
-  model.save_weights((folder / (name + ".safetensors")).string());
+  const comm::Path path = number("THALWEG_TEST_TCP") == 1 ? comm::Path::kTcp : comm::Path::kAuto;
+  reporter->group = comm::Group::join(member_of(address, path));
+  options.scheme = sync::make_scheme({.name = variable("THALWEG_TEST_SCHEME"), .copies = number("THALWEG_TEST_COPIES")},
+                                     reporter->group);
+  const std::string checkpoints = (reporter->folder / "checkpoints").string();
+  if (const int every = number("THALWEG_TEST_CHECKPOINTS"); every > 0) {
+    options.checkpoints = {.directory = checkpoints, .when = optim::several_iterations(every)};
+  }
+  Trainer trainer(model, squared_error(), job.optimizer(), options);
+  if (Trainer::can_resume(checkpoints)) trainer.resume(checkpoints);
+  trainer.fit(FaultJob::data());
+  model.save_weights((reporter->folder / (reporter->name + ".safetensors")).string());
 }
 
 }  // namespace thalweg::testing

@@ -1,6 +1,9 @@
 // Copyright The Thalweg Authors. SPDX-License-Identifier: Apache-2.0
 #include <gtest/gtest.h>
 
+#include <algorithm>
+
+#include "sync/callbacks.h"
 #include "sync/workers.h"
 
 namespace thalweg::testing {
@@ -44,15 +47,71 @@ TEST(LocalSgd, AveragingAfterEveryStepOfPlainSgdIsTheSameAsAddingUpGradients) {
         own.scheme = sync::make_scheme(scheme, comm::Group::join(member_of(rendezvous.address())));
         Trainer trainer(model, squared_error(), optim::sgd(), own);
         trainer.fit(data);
-        std::vector<NamedTensor> weights = weights_of(model);
-        std::erase_if(weights, [](const NamedTensor& entry) { return entry.name == "seen"; });
-        return weights;
+        return parameters_of(model);
       }));
     }
     pending[1].wait();
     return pending[0].get();
   };
   EXPECT_LT(difference(train({.name = "localsgd", .period = 1}), train({.name = "allreduce"})), 1e-6);
+}
+
+/// Workers that come and go; they average every 5 steps, of which there are 60.
+class LocalSgdGroup : public ::testing::Test {
+ protected:
+  LocalSgdGroup() { options_.epochs = 12; }
+  std::vector<NamedTensor> train(const comm::Rendezvous& rendezvous, const std::shared_ptr<Callback>& callback) const {
+    Model model(two_layers());
+    TrainOptions own = options_;
+    own.callbacks = {callback};
+    own.scheme =
+        sync::make_scheme({.name = "localsgd", .period = 5}, comm::Group::join(member_of(rendezvous.address())));
+    Trainer trainer(model, squared_error(), optim::sgd({.momentum = 0.9}), own);
+    trainer.fit(data_);
+    return parameters_of(model);
+  }
+  void expect_one_good_result(const std::vector<NamedTensor>& a, const std::vector<NamedTensor>& b) const {
+    EXPECT_EQ(difference(a, b), 0);
+    Model untrained(two_layers());
+    EXPECT_LT(loss_of(a, data_), 0.2 * loss_of(parameters_of(untrained), data_));
+  }
+
+  TrainOptions options_ = group_train_options();
+  const data::TensorDataset data_ = two_layers_data(320);
+};
+
+TEST_F(LocalSgdGroup, TheOthersGoOnWithoutOneThatIsLost) {
+  // At the average of step 15, and between two.
+  for (const int64_t lost_at : {14, 17}) {
+    comm::RendezvousOptions all_three = quiet_rendezvous(1, 3);
+    all_three.settle = std::chrono::seconds(10);
+    const comm::Rendezvous rendezvous(all_three);
+    const auto watch = std::make_shared<Watch>();
+    const auto member = [&](const std::shared_ptr<Callback>& callback) {
+      return std::async(std::launch::async, [&, callback] { return train(rendezvous, callback); });
+    };
+    auto first = member(watch), second = member(std::make_shared<Watch>());
+    auto third = member(std::make_shared<LeaveAt>(lost_at));
+    EXPECT_THROW(third.get(), Error);
+    expect_one_good_result(first.get(), second.get());
+    EXPECT_EQ(watch->steps, 60);
+    EXPECT_EQ(rendezvous.state().epoch, 2U);
+  }
+}
+
+TEST_F(LocalSgdGroup, ANewcomerIsAdmittedAtAnAverage) {
+  const comm::Rendezvous rendezvous(quiet_rendezvous(1, 2));
+  const auto watch = std::make_shared<Watch>(), late = std::make_shared<Watch>();
+  watch->pause = std::chrono::milliseconds(20);
+  auto first = std::async(std::launch::async, [&] { return train(rendezvous, watch); });
+  while (watch->steps < 3) std::this_thread::sleep_for(std::chrono::milliseconds(1));
+  auto second = std::async(std::launch::async, [&] { return train(rendezvous, late); });
+  expect_one_good_result(first.get(), second.get());
+  ASSERT_EQ(late->losses.size(), 60U);
+  // It has no losses of the steps that were made without it.
+  const auto begin = std::find_if(late->losses.begin(), late->losses.end(), [](double loss) { return loss != 0; });
+  EXPECT_GT(begin - late->losses.begin(), 0);
+  EXPECT_EQ((begin - late->losses.begin()) % 5, 0);
 }
 
 }  // namespace

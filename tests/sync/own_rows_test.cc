@@ -6,6 +6,7 @@
 #include <cstring>
 
 #include "support/error_text.h"
+#include "sync/callbacks.h"
 #include "sync/workers.h"
 
 namespace thalweg::testing {
@@ -31,19 +32,6 @@ std::shared_ptr<data::RowStore> rows_of(const data::TensorDataset& data, int64_t
   rows->append({count, {{bytes(batch.inputs[0])}, {bytes(batch.targets[0])}}});
   return rows;
 }
-
-/// Without the state, which follows the inputs that a worker itself has seen.
-std::vector<NamedTensor> parameters_of(const Model& model) {
-  std::vector<NamedTensor> result = weights_of(model);
-  std::erase_if(result, [](const NamedTensor& entry) { return entry.name == "seen"; });
-  return result;
-}
-
-struct LeaveAt : Callback {
-  explicit LeaveAt(int64_t at) : step(at) {}
-  int64_t step;
-  void on_step(const TrainState& state) override { TW_REQUIRE(state.progress.iteration != step, "left on purpose"); }
-};
 
 class OwnRows : public ::testing::Test {
  protected:

@@ -2,32 +2,11 @@
 // Workers are lost and come, as threads of this process; fault_test.cc does so to real processes.
 #include <gtest/gtest.h>
 
-#include <atomic>
-
+#include "sync/callbacks.h"
 #include "sync/workers.h"
 
 namespace thalweg::testing {
 namespace {
-
-/// Leaves training with an error at some step, which to the others looks like the end of the process.
-struct LeaveAt : Callback {
-  explicit LeaveAt(int64_t at) : step(at) {}
-  int64_t step;
-  void on_step(const TrainState& state) override { TW_REQUIRE(state.progress.iteration != step, "left on purpose"); }
-};
-
-/// Remembers the losses of all steps, and slows them down.
-struct Watch : Callback {
-  std::vector<double> losses;
-  std::atomic<int64_t> steps{0};
-  std::chrono::milliseconds pause{0};
-  void on_step(const TrainState& state) override {
-    losses.resize(static_cast<size_t>(state.progress.iteration));
-    losses.back() = state.progress.loss;
-    steps = state.progress.iteration;
-    std::this_thread::sleep_for(pause);
-  }
-};
 
 std::vector<NamedTensor> train_member(const std::string& address, TrainOptions options, const data::Dataset& data,
                                       std::shared_ptr<Callback> callback) {
@@ -65,7 +44,9 @@ class Recovery : public ::testing::Test {
 };
 
 TEST_F(Recovery, TheOthersEndWithTheWeightsOfAnUndisturbedRun) {
-  const comm::Rendezvous rendezvous(quiet_rendezvous(1, 3));
+  comm::RendezvousOptions all_three = quiet_rendezvous(1, 3);
+  all_three.settle = std::chrono::seconds(10);
+  const comm::Rendezvous rendezvous(all_three);
   const auto watch = std::make_shared<Watch>();
   auto first = std::async(std::launch::async, train_member, rendezvous.address(), options_, std::cref(data_), watch);
   auto second = std::async(std::launch::async, train_member, rendezvous.address(), options_, std::cref(data_),

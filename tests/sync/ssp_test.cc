@@ -141,6 +141,63 @@ TEST(Ssp, ACheckpointHasTheStateOfAllParts) {
   }
 }
 
+TEST(Ssp, CheckpointsAreCompleteWhileTheLastBatchIsCompiledAnew) {
+  // Of 150 samples the last batch of an epoch has 22: workers learn anew what is trained while others take snapshots.
+  const data::TensorDataset data = two_layers_data(150);
+  TrainOptions options = group_train_options();
+  const TemporaryDirectory folder;
+  options.checkpoints = {.directory = folder.path().string(), .when = optim::several_iterations(1), .keep = 100};
+  for (const int staleness : {0, sync::kUnbounded}) {
+    train_in_threads(3, {.name = "ssp", .staleness = staleness}, options, data);
+    int checkpoints = 0;
+    for (const auto& step : std::filesystem::directory_iterator(folder.path())) {
+      const SafetensorsFile file((step.path() / "optimizer.safetensors").string());
+      EXPECT_EQ(floats(file.load("momentum/first.weight")).size(), 480U) << step.path();
+      ++checkpoints;
+    }
+    EXPECT_EQ(checkpoints, 9);
+  }
+}
+
+TEST(Ssp, GoesOnWithoutAWorkerThatHangsAtTheEnd) {
+  struct Messages : Callback {
+    std::string text;
+    void on_message(const std::string& message) override { text += message + "\n"; }
+  };
+  struct Hang : Callback {
+    explicit Hang(std::shared_future<void> end) : until(std::move(end)) {}
+    std::shared_future<void> until;
+    void on_step(const TrainState& state) override {
+      if (state.progress.iteration == 2) until.wait();
+    }
+  };
+  const data::TensorDataset data = two_layers_data(128);
+  comm::RendezvousOptions meeting = quiet_rendezvous(1, 2);
+  meeting.regroup_timeout = std::chrono::seconds(1);
+  const comm::Rendezvous rendezvous(meeting);
+  const auto train = [&](const std::string& name, std::shared_ptr<Callback> callback) {
+    comm::GroupOptions member = member_of(rendezvous.address());
+    member.name = name;
+    // When it wakes up, the one that hung finds nobody to go on with.
+    if (name == "the sleeper") member.form_timeout = std::chrono::seconds(5);
+    Model model(two_layers());
+    TrainOptions own = group_train_options();
+    own.callbacks = {std::move(callback)};
+    own.scheme = sync::make_scheme({.name = "ssp", .staleness = sync::kUnbounded, .patience = std::chrono::seconds(1)},
+                                   comm::Group::join(member));
+    Trainer(model, squared_error(), optim::sgd(), own).fit(data);
+  };
+  std::promise<void> end;
+  auto hanging = std::async(std::launch::async, train, "the sleeper", std::make_shared<Hang>(end.get_future().share()));
+  const auto messages = std::make_shared<Messages>();
+  auto other = std::async(std::launch::async, train, "the other", messages);
+  other.wait();
+  end.set_value();
+  EXPECT_NO_THROW(other.get());
+  EXPECT_THAT(messages->text, HasSubstr("the sleeper is alive but takes no more steps"));
+  EXPECT_THROW(hanging.get(), Error);
+}
+
 TEST(Ssp, BoundsBelowZeroAreRefused) {
   EXPECT_THAT(error_text([] { sync::make_scheme({.name = "ssp", .staleness = -2}, nullptr); }),
               HasSubstr("at least 0"));

@@ -12,14 +12,16 @@
 namespace thalweg::testing {
 
 /// Two layers without anything random, and a state that follows the inputs.
-inline std::unique_ptr<Graph> two_layers() {
+inline std::unique_ptr<Graph> two_layers(int64_t hidden = 40) {
   auto graph = std::make_unique<Graph>("two_layers");
-  const auto parameter = [&](const std::string& name, const Shape& shape, uint64_t seed) {
-    return graph->parameter(name, random_tensor(DType::kF32, shape, seed, -0.5, 0.5));
+  const auto parameter = [&](const std::string& name, const Shape& shape, uint64_t seed, double most = 0.5) {
+    return graph->parameter(name, random_tensor(DType::kF32, shape, seed, -most, most));
   };
   Value* x = graph->input("x", {DType::kF32, {kFree, 12}});
-  Value* h = ops::relu(ops::linear(x, parameter("first.weight", {40, 12}, 1), parameter("first.bias", {40}, 2)));
-  graph->mark_output(ops::linear(h, parameter("second.weight", {3, 40}, 3), parameter("second.bias", {3}, 4)));
+  Value* h =
+      ops::relu(ops::linear(x, parameter("first.weight", {hidden, 12}, 1), parameter("first.bias", {hidden}, 2)));
+  Value* second = parameter("second.weight", {3, hidden}, 3, 20.0 / static_cast<double>(hidden));
+  graph->mark_output(ops::linear(h, second, parameter("second.bias", {3}, 4)));
   Value* seen = graph->state("seen", Tensor::zeros(DType::kF32, {12}));
   graph->assign(seen, ops::add(ops::mul(seen, 0.9), ops::reduce_mean(x, {0})));
   return graph;
@@ -75,6 +77,13 @@ inline comm::GroupOptions member_of(const std::string& address, comm::Path path 
 inline std::vector<NamedTensor> weights_of(const Model& model) {
   std::vector<NamedTensor> result;
   for (const std::string& name : model.weight_names()) result.push_back({name, model.weight(name)});
+  return result;
+}
+
+/// Without the state, which follows the samples that a worker itself has seen.
+inline std::vector<NamedTensor> parameters_of(const Model& model) {
+  std::vector<NamedTensor> result = weights_of(model);
+  std::erase_if(result, [](const NamedTensor& entry) { return entry.name == "seen"; });
   return result;
 }
 

@@ -236,3 +236,37 @@ def test_accelerate_keeps_the_way_of_calling():
         torch.testing.assert_close(result["sizes"][0], expected["sizes"][0].detach())
     with pytest.raises(TypeError, match="torch.nn.Module"):
         thalweg.accelerate(3)
+
+
+def test_accelerate_keeps_the_conversions_used_last():
+    module = nn.Conv1d(1, 2, 3).eval()
+    fast = thalweg.accelerate(module, max_conversions=2, tuning="fixed")
+    kept = []
+    for length in (8, 9, 8, 10, 9, 8):
+        x = torch.randn(2, 1, length)
+        torch.testing.assert_close(fast(x), module(x).detach())
+        assert len(fast._conversions) <= 2
+        kept.append(fast._conversions[-1])
+    assert kept[0] is kept[2] and kept[1] is not kept[4] and kept[0] is not kept[5]
+    with pytest.raises(ValueError, match="max_conversions is 0"):
+        thalweg.accelerate(module, max_conversions=0)
+
+
+def test_accelerate_when_the_module_fixes_its_batch():
+    class Whole(nn.Module):
+        """Its answer depends on the number of rows in a way that export fixes."""
+
+        def __init__(self):
+            super().__init__()
+            self.layer = nn.Linear(4, 3)
+
+        def forward(self, x):
+            rows = [self.layer(row) * (place + 1) for place, row in enumerate(x)]
+            return torch.stack(rows)
+
+    module = Whole()
+    fast = thalweg.accelerate(module)
+    for count in (3, 1, 2, 3, 1):
+        x = torch.randn(count, 4)
+        torch.testing.assert_close(fast(x), module(x).detach())
+    assert len(fast._conversions) == 3

@@ -116,6 +116,32 @@ TEST(FitData, TellsTheClassesOfTargetsThatAreSuch) {
   for (const AcceptedTarget& target : accepted_targets(*graph, losses::by_name("mse"))) EXPECT_FALSE(target.classes);
 }
 
+TEST(FitData, LooksForClassesInDatasets) {
+  const auto graph = linear_graph(2);
+  const Loss loss = losses::by_name("cross_entropy");
+  const auto said_of = [&](const Tensor& labels) {
+    const data::TensorDataset data({Tensor::zeros(DType::kF32, {3, 3})}, {labels});
+    return message_of([&] { require_known_classes(data, *graph, loss); });
+  };
+  EXPECT_EQ(said_of(Tensor::from<int64_t>({3}, {0, 1, -100})), "no InputError");
+  EXPECT_EQ(said_of(Tensor::from<int64_t>({3}, {0, 2, 1})),
+            "the target holds class 2 in row 1; the model has the classes 0 to 1");
+  // One that says its classes, and must not be read.
+  class Told : public data::Dataset {
+   public:
+    int64_t size() const override { return 1; }
+    std::vector<TensorType> input_types() const override { return {{DType::kF32, {kFree, 3}}}; }
+    std::vector<TensorType> target_types() const override { return {{DType::kI64, {kFree}}}; }
+    void read(std::span<const int64_t>, const data::Draw&, const data::Batch&, int64_t) const override {
+      ADD_FAILURE() << "was read";
+    }
+    std::optional<int64_t> highest_class() const override { return 4; }
+  };
+  EXPECT_EQ(message_of([&] { require_known_classes(Told(), *graph, loss); }),
+            "the data have the classes 0 to 4; the model has the classes 0 to 1");
+  EXPECT_NO_THROW(require_known_classes(Told(), *linear_graph(5), loss));
+}
+
 TEST(FitData, ComparesRows) {
   const Tensor two = Tensor::zeros(DType::kF32, {2, 3}), three = Tensor::zeros(DType::kI64, {3});
   EXPECT_EQ(message_of([&] {

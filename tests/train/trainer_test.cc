@@ -2,8 +2,10 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <atomic>
 #include <cmath>
 #include <limits>
+#include <semaphore>
 #include <thread>
 
 #include "support/error_text.h"
@@ -230,19 +232,52 @@ TEST(Trainer, BadSamplesAreLeftOutOfTrainingAndValidationAndTold) {
   EXPECT_EQ(trainer.skipped().count, 15);
 }
 
-TEST(Trainer, ALabelOutOfRangeChangesNothing) {
+/// Samples that have to be read to know what is in them.
+class Unread : public data::TensorDataset {
+ public:
+  using TensorDataset::TensorDataset;
+  bool is_in_memory() const override { return false; }
+};
+
+template <typename Data>
+std::string said_of_label_7() {
   Model model(affine_graph(3));
   const auto before = floats(model.weight("layer.weight"));
-  const data::TensorDataset train({random_tensor(DType::kF32, {4, 3}, 1)}, {Tensor::from<int64_t>({4}, {0, 2, 7, 1})});
+  const Data train({random_tensor(DType::kF32, {4, 3}, 1)}, {Tensor::from<int64_t>({4}, {0, 2, 7, 1})});
   Trainer trainer(model, losses::cross_entropy, optim::sgd(), quiet());
-  try {
-    trainer.fit(train);
-    FAIL();
-  } catch (const Error& error) {
-    EXPECT_THAT(error.what(), HasSubstr("step 1 (epoch 1, batch 1 of 1): softmax_cross_entropy"));
-    EXPECT_THAT(error.what(), HasSubstr("label 7"));
-  }
+  const std::string said = error_text([&] { trainer.fit(train); });
   EXPECT_EQ(floats(model.weight("layer.weight")), before);
+  return said;
+}
+
+TEST(Trainer, ALabelOutOfRangeChangesNothing) {
+  EXPECT_THAT(said_of_label_7<data::TensorDataset>(), HasSubstr("the target holds class 7 in row 2"));
+  const std::string read = said_of_label_7<Unread>();
+  EXPECT_THAT(read, HasSubstr("step 1 (epoch 1, batch 1 of 1): softmax_cross_entropy"));
+  EXPECT_THAT(read, HasSubstr("label 7"));
+}
+
+TEST(Trainer, DataToValidateOnIsLookedAtBeforeTheFirstStep) {
+  Model model(affine_graph(3));
+  const auto before = floats(model.weight("layer.weight"));
+  const auto data_of = [](int64_t columns, Tensor labels) {
+    return data::TensorDataset({random_tensor(DType::kF32, {4, columns}, 1)}, {std::move(labels)});
+  };
+  const Tensor labels = Tensor::from<int64_t>({4}, {0, 2, 0, 1});
+  TrainOptions options = quiet();
+  options.metrics = {metrics::accuracy()};
+  Trainer trainer(model, losses::cross_entropy, optim::sgd(), options);
+  for (const auto& validation :
+       {data_of(2, labels), data_of(3, labels.to(DType::kF32)), data_of(3, labels.reshaped({4, 1}))}) {
+    EXPECT_THAT(error_text([&] { trainer.fit(data_of(3, labels), validation); }),
+                HasSubstr("the data to validate on do not fit"));
+  }
+  EXPECT_THAT(error_text([&] {
+                trainer.fit(data_of(3, labels), data_of(3, Tensor::from<int64_t>({4}, {0, 1, 2, 3})));
+              }),
+              HasSubstr("class 3 in row 3"));
+  EXPECT_EQ(floats(model.weight("layer.weight")), before);
+  EXPECT_NO_THROW(trainer.fit(data_of(3, labels), data_of(3, labels)));
 }
 
 TEST(Trainer, StopsWhenAsked) {
@@ -263,6 +298,52 @@ TEST(Trainer, StopsWhenAsked) {
   };
   trainer.fit(train);
   EXPECT_EQ(trainer.state().progress.iteration, 9) << "a second call goes on";
+}
+
+/// Of which nothing comes after the first ten batches of two, as from a file server that hangs.
+class HangingData : public data::TensorDataset {
+ public:
+  using TensorDataset::TensorDataset;
+  void read(std::span<const int64_t> indices, const data::Draw& draw, const data::Batch& batch,
+            int64_t row) const override {
+    const std::shared_ptr<State> state = state_;
+    if (++state->batches > 10) {
+      state->hanging.acquire();
+      state->hanging.release();
+      return;
+    }
+    TensorDataset::read(indices, draw, batch, row);
+  }
+  bool is_in_memory() const override { return false; }
+  void end() const { state_->hanging.release(); }
+
+ private:
+  struct State {
+    std::atomic<int> batches{0};
+    std::counting_semaphore<> hanging{0};
+  };
+  std::shared_ptr<State> state_ = std::make_shared<State>();
+};
+
+TEST(Trainer, AStopEndsAWaitForData) {
+  Model model(affine_graph(2));
+  const TemporaryDirectory directory;
+  const HangingData train({Tensor::zeros(DType::kF32, {1000, 2})}, {Tensor::zeros(DType::kF32, {1000, 2})});
+  struct StopInAWait : Callback {
+    Trainer* trainer = nullptr;
+    void on_wait() override {
+      if (trainer->state().progress.iteration == 10) trainer->request_stop();
+    }
+  };
+  const auto stop = std::make_shared<StopInAWait>();
+  TrainOptions options = quiet({.batch_size = 2, .callbacks = {stop}});
+  options.checkpoints.directory = directory.path().string();
+  Trainer trainer(model, squared_error(), optim::sgd(), options);
+  stop->trainer = &trainer;
+  trainer.fit(train);
+  EXPECT_EQ(trainer.state().progress.iteration, 10);
+  EXPECT_TRUE(Trainer::can_resume(directory.path().string())) << "as after any other stop";
+  train.end();
 }
 
 TEST(Trainer, WhatACallbackThrowsLeavesFit) {

@@ -13,7 +13,8 @@ namespace thalweg::data {
 /// samples come in another order every epoch, so to replace what is kept would only lose it.
 struct CacheOptions {
   int64_t memory_bytes = 0;
-  /// Of a file without a name in `directory`, which vanishes with the cache; used once the memory is full.
+  /// Of a file without a name in `directory`, which vanishes with the cache; used once the memory is full. A process
+  /// that is forked goes on with a file of its own, so each may use as much.
   int64_t disk_bytes = 0;
   std::string directory = {};
 };
@@ -45,7 +46,8 @@ class SampleCache {
 };
 
 /// Keeps the samples of another dataset as they came out the first time. Random transforms would come out the same in
-/// every epoch: for images use ImageFolderOptions::cache, which keeps what is before the transforms.
+/// every epoch: for images use ImageFolderOptions::cache, which keeps what is before the transforms. Of a Mix, cache
+/// the sources: what it holds under a number changes with the epoch.
 class Cached : public Dataset {
  public:
   Cached(DatasetPtr source, const CacheOptions& options);
@@ -59,7 +61,7 @@ class Cached : public Dataset {
 
  private:
   DatasetPtr source_;
-  std::unique_ptr<SampleCache> cache_;
+  std::shared_ptr<SampleCache> cache_;
 };
 
 }  // namespace thalweg::data

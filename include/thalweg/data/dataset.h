@@ -44,6 +44,8 @@ class Dataset {
   virtual bool is_costly() const { return false; }
   /// True if to read a sample is to copy memory, so that all samples can be looked at before they are used.
   virtual bool is_in_memory() const { return false; }
+  /// The highest class number among the targets, if that is known without reading samples.
+  virtual std::optional<int64_t> highest_class() const { return {}; }
 
   /// A batch of so many rows with nothing in it.
   Batch allocate(int64_t rows) const;

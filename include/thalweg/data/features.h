@@ -51,6 +51,9 @@ struct CrossHash {
   int64_t buckets = 1000;
 };
 
+/// One-hot columns that a column may become.
+inline constexpr int64_t kMostOneHot = 1'000'000;
+
 /// Whole numbers in [0, size) to columns `column`_0, `column`_1, ... of which one is 1; others to zeros only. A size of
 /// 0 is found while fitting.
 struct OneHot {
@@ -65,14 +68,23 @@ using Feature = std::variant<StringIndex, MinMaxScale, StandardScale, HashBucket
 class Features {
  public:
   Features() = default;
-  explicit Features(std::vector<Feature> features) : features_(std::move(features)) {}
+  /// Throws Error naming the feature and the parameter that makes no sense.
+  explicit Features(std::vector<Feature> features);
 
-  /// Learns from these columns what each change needs to know, and changes them.
+  /// Learns from these columns what each change needs to know, and changes them. A number that is not finite is an
+  /// Error that names its column and row.
   void fit(std::vector<Column>& columns);
   void apply(std::vector<Column>& columns) const;
   const std::vector<Feature>& features() const { return features_; }
 
-  /// [{"kind": "string_index", "column": "city", "categories": [...]}, ...]
+  /// The changes from which these columns come, without those that concern others alone, such as the label's, which
+  /// rows to predict for do not have.
+  Features for_columns(const std::vector<std::string>& names) const;
+  /// The columns that must be there for `apply`, and for these to be among what it leaves.
+  std::vector<std::string> sources(const std::vector<std::string>& names = {}) const;
+
+  /// [{"kind": "string_index", "column": "city", "categories": [...]}, ...]. What is absent keeps its default; unknown
+  /// kinds and keys, and what the constructor rejects, are errors.
   std::string to_json() const;
   static Features from_json(const std::string& text);
 

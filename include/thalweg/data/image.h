@@ -24,9 +24,14 @@ enum class ColorMode {
   kGray  ///< 1 channel: 0.299 red + 0.587 green + 0.114 blue
 };
 
+/// Images with a longer side are refused: what is needed for each row or column of an image, however narrow, must not
+/// become much.
+inline constexpr int64_t kMostPixelsAside = 1 << 20;
+
 struct DecodeOptions {
   ColorMode color = ColorMode::kRgb;
-  /// Images of more pixels are refused before memory is asked for: a file of some kilobytes can claim gigabytes.
+  /// Images of more pixels are refused before memory is asked for: a file of some kilobytes can claim gigabytes. So is
+  /// what transforms would make of one, if it has more than 4 million pixels.
   int64_t max_pixels = 100'000'000;
 };
 

@@ -1,7 +1,9 @@
 // Copyright The Thalweg Authors. SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <algorithm>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -51,6 +53,11 @@ class ImageFolder : public Dataset {
   std::vector<TensorType> target_types() const override;
   void read(std::span<const int64_t> indices, const Draw& draw, const Batch& batch, int64_t row) const override;
   bool is_costly() const override { return true; }
+  std::optional<int64_t> highest_class() const override {
+    int64_t highest = -1;
+    for (int64_t i = 0; i < size(); ++i) highest = std::max(highest, label(i));
+    return highest < 0 ? std::nullopt : std::optional(highest);
+  }
 
   /// The class of each label.
   const std::vector<std::string>& classes() const;
@@ -62,7 +69,8 @@ class ImageFolder : public Dataset {
 
  private:
   class Impl;
-  std::unique_ptr<Impl> impl_;
+  /// Shared with its readers: one that a loader has left behind may come back when this object is gone.
+  std::shared_ptr<Impl> impl_;
 };
 
 }  // namespace thalweg::data

@@ -2,12 +2,14 @@
 #pragma once
 
 #include <chrono>
+#include <functional>
 #include <memory>
 #include <string>
 #include <vector>
 
 #include "thalweg/data/dataset.h"
 #include "thalweg/data/sampler.h"
+#include "thalweg/error.h"
 
 namespace thalweg::data {
 
@@ -27,8 +29,19 @@ struct LoaderOptions {
   /// The loader ends after so many; never if negative.
   int64_t max_batches = -1;
   BadSample bad = BadSample::kFail;
-  /// How long `next` waits for a batch before it fails.
+  /// How long `next` waits for a batch before it fails, and the loader's end for a thread that is still reading. One
+  /// that is not done by then, as it may be that waits for a file server, is left behind.
   std::chrono::seconds patience{600};
+  /// Asked several times a second while `next` waits, by the thread that waits. Once it says true, the batch has
+  /// `stop_patience` to come; then `next` throws WaitStopped.
+  std::function<bool()> stopping = {};
+  std::chrono::seconds stop_patience{5};
+};
+
+/// LoaderOptions::stopping has ended a wait.
+class WaitStopped : public Error {
+ public:
+  using Error::Error;
 };
 
 /// Samples that were left out.
@@ -61,7 +74,8 @@ struct LoadedBatch {
 };
 
 /// Reads batches ahead of their use on threads of its own, and hands them out in the sampler's order. What comes out
-/// depends on dataset and sampler only, not on the number of threads. The dataset must outlive the loader.
+/// depends on dataset and sampler only, not on the number of threads. The dataset must outlive the loader, and, if a
+/// thread was left behind that reads from it, that thread: the datasets of this library see to that themselves.
 class Loader {
  public:
   Loader(const Dataset& dataset, const BatchSampler& sampler, const LoaderOptions& options = {});

@@ -1,6 +1,7 @@
 // Copyright The Thalweg Authors. SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <atomic>
 #include <memory>
 #include <span>
 #include <string>
@@ -63,8 +64,9 @@ class RowStore : public Dataset {
   /// Copies the rows. Throws Error naming the field whose size is not that of so many rows.
   void append(const RowChunk& chunk);
   /// Numbers the rows that came so far anew, by their content: which number a row has then no longer depends on the
-  /// order in which they came. Clusters that read a part of their data again may find it in another order.
-  void arrange();
+  /// order in which they came. Clusters that read a part of their data again may find it in another order. Throws Error
+  /// soon after `cancelled`, if there is one, is set.
+  void arrange(const std::atomic<bool>* cancelled = nullptr);
   /// All rows that came.
   int64_t num_rows() const;
   /// Only the first `rows` are samples of this dataset, until the next call; at first all are.

@@ -52,6 +52,8 @@ struct TableOptions {
   int64_t memory_bytes = int64_t{4} << 30;
   /// Row groups decoded at once, ahead of their use; 0: as many as there are processors.
   int threads = 0;
+  /// How long a row group may take before that is an error.
+  std::chrono::seconds patience{600};
 };
 
 /// The rows of a file, or of all files of one format in a directory, at a path or any URI that Arrow opens (file, hdfs,
@@ -75,7 +77,8 @@ class Table : public Dataset {
 
  private:
   class Impl;
-  std::unique_ptr<Impl> impl_;
+  /// Shared with its readers: one that a loader has left behind may come back when this object is gone.
+  std::shared_ptr<Impl> impl_;
 };
 
 struct TableColumn {

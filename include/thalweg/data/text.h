@@ -3,6 +3,7 @@
 
 #include <map>
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <unordered_map>
@@ -67,6 +68,22 @@ struct SequenceShape {
 };
 void shape_sequence(std::span<const int64_t> sequence, const SequenceShape& shape, int64_t* out);
 
+/// From text to a row of token numbers, as a model takes it: what travels with the model.
+struct TextPreprocessing {
+  Vocabulary vocabulary = {};
+  TokenizeOptions tokenize = {};
+  SequenceShape shape = {};
+
+  /// `out` has room for `shape.length` numbers.
+  void encode(std::string_view text, int64_t* out) const;
+
+  /// {"tokens": [...], "lower_case": true, "split_punctuation": true, "length": 500, "pad": "front", "truncate":
+  /// "front"}. Tokens must be there, the rest keeps its default where it is absent; unknown keys are errors, and so is
+  /// a token that is not UTF-8.
+  std::string to_json() const;
+  static TextPreprocessing from_json(const std::string& text);
+};
+
 struct TextLinesOptions {
   TokenizeOptions tokenize = {};
   SequenceShape shape = {};
@@ -88,11 +105,17 @@ class TextLines : public Dataset {
   std::vector<TensorType> input_types() const override;
   std::vector<TensorType> target_types() const override;
   void read(std::span<const int64_t> indices, const Draw& draw, const Batch& batch, int64_t row) const override;
+  /// Every class has a line.
+  std::optional<int64_t> highest_class() const override {
+    return classes().empty() ? std::nullopt : std::optional(static_cast<int64_t>(classes().size()) - 1);
+  }
   const std::vector<std::string>& classes() const;
+  const TextPreprocessing& preprocessing() const;
 
  private:
   class Impl;
-  std::unique_ptr<Impl> impl_;
+  /// Shared with its readers: one that a loader has left behind may come back when this object is gone.
+  std::shared_ptr<Impl> impl_;
 };
 
 /// How often each token occurs in the lines that TextLines would read, for Vocabulary::from_counts.

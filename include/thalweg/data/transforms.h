@@ -30,7 +30,7 @@ struct Resize {
 };
 
 /// To a length of the shorter side, the ratio of the sides kept; less if the longer side would exceed `max_longer`
-/// (0: no limit).
+/// (0: no limit but that of DecodeOptions::max_pixels, past which the image is refused).
 struct ResizeShorter {
   int64_t shorter = 256;
   int64_t max_longer = 0;
@@ -124,9 +124,9 @@ struct Box {
 /// decoded when its pixels are first needed, and then only as much of it, and at the scale, that is needed.
 class ImageSample {
  public:
-  /// u8 [height, width, channels].
-  explicit ImageSample(Tensor pixels);
-  /// The bytes must stay until `pixels` was called or a pipeline has run. `name` is for errors.
+  /// u8 [height, width, channels]. `name` is for errors.
+  explicit ImageSample(Tensor pixels, std::string name = {}, const DecodeOptions& options = {});
+  /// The bytes must stay until `pixels` was called or a pipeline has run.
   ImageSample(std::span<const uint8_t> bytes, std::string name, const DecodeOptions& options = {});
   ~ImageSample();
   ImageSample(ImageSample&&) noexcept;
@@ -134,6 +134,7 @@ class ImageSample {
 
   ImageSize size() const;
   const Tensor& pixels();
+  const std::string& name() const { return name_; }
 
   std::vector<Box> boxes;
   /// Of the boxes; empty or as many.
@@ -144,6 +145,8 @@ class ImageSample {
  private:
   friend class ImageEdit;
   struct Encoded;
+  std::string name_;
+  DecodeOptions options_;
   Tensor pixels_;
   std::unique_ptr<Encoded> encoded_;
 };
@@ -155,12 +158,19 @@ class Pipeline {
   Pipeline() = default;
   Pipeline(std::vector<Transform> transforms, Normalize output = {});
 
-  /// The transforms only. What random ones do depends on `draw` and `index` alone.
+  /// The transforms only. What random ones do depends on `draw` and `index` alone. Throws Error that begins with the
+  /// sample's name, also if a transform would make more pixels of it than DecodeOptions::max_pixels allows.
   void transform(ImageSample& sample, const Draw& draw, int64_t index) const;
   /// Transforms, and writes the elements; `target` has as many as a row of `output_type`.
   void run(ImageSample& sample, const Draw& draw, int64_t index, void* target) const;
   /// Of one image with so many channels, without the batch. Throws if images may come out in different sizes.
   TensorType output_type(int64_t channels) const;
+
+  /// The same without chance, for prediction, with images of the same size coming out. A crop is taken from the
+  /// middle: for random_resized_crop after the shorter side was scaled so that 1/8 of it is cut off (as 224 of 256), or
+  /// less if the crops of training never leave out as much. A flip that always happens stays; other flips, changes of
+  /// colour, expand and random_box_crop are left out.
+  Pipeline for_prediction() const;
 
   const std::vector<Transform>& transforms() const { return transforms_; }
   const Normalize& output() const { return output_; }

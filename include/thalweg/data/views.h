@@ -23,10 +23,12 @@ class View : public Dataset {
   struct Location {
     size_t source;
     int64_t index;
+    /// What the source is told as Draw::epoch.
+    int64_t epoch;
   };
   View(const char* what, std::vector<DatasetPtr> sources);
   /// `index` lies in [0, size()).
-  virtual Location locate(int64_t index) const = 0;
+  virtual Location locate(int64_t index, int64_t epoch) const = 0;
   const std::vector<DatasetPtr>& sources() const { return sources_; }
 
  private:
@@ -41,7 +43,7 @@ class Concat : public View {
   int64_t size() const override { return ends_.back(); }
 
  protected:
-  Location locate(int64_t index) const override;
+  Location locate(int64_t index, int64_t epoch) const override;
 
  private:
   std::vector<int64_t> ends_;
@@ -56,7 +58,9 @@ class Subset : public View {
   int64_t size() const override { return static_cast<int64_t>(indices_.size()); }
 
  protected:
-  Location locate(int64_t index) const override { return {0, indices_[static_cast<size_t>(index)]}; }
+  Location locate(int64_t index, int64_t epoch) const override {
+    return {0, indices_[static_cast<size_t>(index)], epoch};
+  }
 
  private:
   std::vector<int64_t> indices_;
@@ -76,24 +80,30 @@ class Shard : public View {
   int64_t size() const override { return size_; }
 
  protected:
-  Location locate(int64_t index) const override;
+  Location locate(int64_t index, int64_t epoch) const override;
 
  private:
   int64_t rank_, world_, size_;
 };
 
-/// `size` samples of which each comes from source i with a probability in proportion to weights[i]. Within a source
-/// they go on in order, from the beginning again after the last. Which is which depends on `seed` only.
+/// `size` samples in every epoch, from source i as many as weights[i] is of all weights: parts of a sample are carried
+/// on to the next epoch. Each source hands out its samples in random order, and where an epoch ends the next one goes
+/// on; only after the last sample it begins again, in another order and with other random transforms. Which is which
+/// depends on `seed` and the epoch only. Rows of tables come from everywhere: let them fit into memory.
 class Mix : public View {
  public:
   Mix(std::vector<DatasetPtr> sources, const std::vector<double>& weights, int64_t size, uint64_t seed = 0);
-  int64_t size() const override { return static_cast<int64_t>(locations_.size()); }
+  ~Mix() override;
+  int64_t size() const override;
+  /// What one epoch holds is not all.
+  bool is_in_memory() const override { return false; }
 
  protected:
-  Location locate(int64_t index) const override { return locations_[static_cast<size_t>(index)]; }
+  Location locate(int64_t index, int64_t epoch) const override;
 
  private:
-  std::vector<Location> locations_;
+  class Plan;
+  std::unique_ptr<Plan> plan_;
 };
 
 }  // namespace thalweg::data

@@ -19,9 +19,10 @@ class MultiheadAttention {
       : dim_(embed_dim), heads_(num_heads), options_(options) {}
   /// Self-attention.
   Value* forward(const Scope& scope, Value* x) const { return run(scope, x, x, x); }
-  /// `mask` (or null) is added to the scores and broadcasts to [N, heads, T, S].
-  Value* run(const Scope& scope, Value* query, Value* key, Value* value, Value* mask = nullptr,
-             bool causal = false) const;
+  /// `mask` (or null) is added to the scores and broadcasts to [N, heads, T, S]; `key_padding` [N, S] is about keys.
+  /// Where one that is bool holds, nothing is looked at.
+  Value* run(const Scope& scope, Value* query, Value* key, Value* value, Value* mask = nullptr, bool causal = false,
+             Value* key_padding = nullptr) const;
 
  private:
   int64_t dim_, heads_;
@@ -44,12 +45,12 @@ class TransformerEncoderLayer {
   TransformerEncoderLayer(int64_t d_model, int64_t nhead, TransformerLayerOptions options = {})
       : dim_(d_model), heads_(nhead), options_(std::move(options)) {}
   Value* forward(const Scope& scope, Value* x) const { return run(scope, x); }
-  Value* run(const Scope& scope, Value* x, Value* mask = nullptr) const;
+  Value* run(const Scope& scope, Value* x, Value* mask = nullptr, Value* key_padding = nullptr) const;
   int64_t dim() const { return dim_; }
   double epsilon() const { return options_.layer_norm_eps; }
 
  private:
-  Value* attend(const Scope& scope, Value* x, Value* mask) const;
+  Value* attend(const Scope& scope, Value* x, Value* mask, Value* key_padding) const;
   Value* feed_forward(const Scope& scope, Value* x) const;
   int64_t dim_, heads_;
   TransformerLayerOptions options_;

@@ -16,6 +16,9 @@ struct ConvOptions {
   /// Empty: as Linear.
   init::Initializer weight_init = {};
   init::Initializer bias_init = {};
+  /// Instead of `padding`, as much as it takes for the output to have the input's extents; with stride 1 only. What is
+  /// odd goes to the end.
+  bool same_padding = false;
 };
 
 /// weight [out, in/groups, kernel...], bias [out].

@@ -8,8 +8,9 @@
 namespace thalweg::nn {
 
 struct Flatten {
-  /// Dimensions from here on become one.
+  /// Dimensions from here on, up to and with the other, become one. Negative ones count from the end.
   int64_t start_dim = 1;
+  int64_t end_dim = -1;
   Value* forward(const Scope& scope, Value* x) const;
 };
 

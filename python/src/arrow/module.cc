@@ -1,7 +1,7 @@
 // Copyright The Thalweg Authors. SPDX-License-Identifier: Apache-2.0
-#include "casters.h"
+#include "columns.h"
 #include "thalweg/data/remote_files.h"
-#include "thalweg/data/table.h"
+#include "thalweg/data/table_columns.h"
 
 namespace thalweg::python {
 namespace {
@@ -47,9 +47,22 @@ char separator_from(const std::string& text) {
   return text[0];
 }
 
+/// Nothing: the engine's choice.
+data::TableFormat format_from(const std::optional<std::string>& name) {
+  if (!name.has_value()) return data::TableOptions().format;
+  static const std::map<std::string, data::TableFormat> kFormats = {{"auto", data::TableFormat::kAuto},
+                                                                    {"parquet", data::TableFormat::kParquet},
+                                                                    {"arrow", data::TableFormat::kArrow},
+                                                                    {"csv", data::TableFormat::kCsv}};
+  const auto found = kFormats.find(*name);
+  if (found == kFormats.end()) raise_input_error("format is '", *name, "', not auto, parquet, arrow or csv");
+  return found->second;
+}
+
 void init_table(data::Table* self, const std::string& uri, const Columns& inputs, const std::optional<Columns>& target,
                 DType dtype, DType target_dtype, const Filter& filter, std::optional<double> fill,
-                const std::string& bad_rows, const std::string& separator, int64_t memory_bytes, int threads) {
+                const std::string& bad_rows, const std::string& separator, int64_t memory_bytes, int threads,
+                const std::optional<std::string>& format) {
   data::TableOptions options;
   options.inputs = {columns_from(inputs, dtype)};
   if (target.has_value()) options.targets = {columns_from(*target, target_dtype)};
@@ -60,13 +73,32 @@ void init_table(data::Table* self, const std::string& uri, const Columns& inputs
   options.csv_separator = separator_from(separator);
   options.memory_bytes = memory_bytes;
   options.threads = threads;
+  options.format = format_from(format);
   const nb::gil_scoped_release release;
   new (self) data::Table(uri, options);
 }
 
-std::vector<std::pair<std::string, std::string>> columns_of(const std::string& uri) {
+nb::dict read_columns(const std::string& uri, const std::vector<std::string>& columns, const Filter& filter,
+                      std::optional<double> fill, const std::string& separator,
+                      const std::optional<std::string>& format) {
+  data::TableOptions options;
+  if (fill.has_value()) options.nulls = data::Nulls::kFill;
+  options.fill = fill.value_or(options.fill);
+  options.filter = conditions_from(filter);
+  options.csv_separator = separator_from(separator);
+  options.format = format_from(format);
+  std::vector<data::Column> read;
+  {
+    const nb::gil_scoped_release release;
+    read = data::read_columns(uri, columns, options);
+  }
+  return columns_to_dict(read);
+}
+
+std::vector<std::pair<std::string, std::string>> columns_of(const std::string& uri,
+                                                            const std::optional<std::string>& format) {
   std::vector<std::pair<std::string, std::string>> result;
-  for (const data::TableColumn& column : data::inspect_table(uri).columns)
+  for (const data::TableColumn& column : data::inspect_table(uri, format_from(format)).columns)
     result.emplace_back(column.name, column.type);
   return result;
 }
@@ -85,22 +117,26 @@ NB_MODULE(_arrow, module) {
   nb::class_<data::Table, data::Dataset>(module, "Table",
                                          R"(Rows of Parquet, Arrow or CSV files, at a path or a URI that Arrow opens.
 
-    thalweg.data.Table("s3://bucket/rides", inputs=["distance", "hour"], target="fare", target_dtype="float32")
+    thalweg.data.Table("s3://bucket/rides", inputs=["distance", "hour"], target="fare")
 
-A list of columns becomes one matrix, a single name one number for each row. Nulls are an error unless `fill` stands in.
+A list of columns becomes one matrix, a single name one number for each row; labels of classes need
+target_dtype="int64". Nulls are an error unless `fill` stands in.
 All conditions of `filter` must hold, as in [("fare", ">", 0)]. CSV rows of the wrong length are an error, or with
-bad_rows="skip" are left out and counted.)")
+bad_rows="skip" are left out and counted. `format` is "parquet", "arrow" or "csv" where the files' names do not say it.)")
       .def("__init__", init_table, "uri"_a, "inputs"_a, "target"_a = nb::none(), nb::kw_only(),
-           "dtype"_a = data::TensorColumns{}.dtype, "target_dtype"_a = thalweg::DType::kI64, "filter"_a = Filter(),
-           "fill"_a = nb::none(), "bad_rows"_a = "fail", "separator"_a = ",", "memory_bytes"_a = usual.memory_bytes,
-           "threads"_a = usual.threads)
+           "dtype"_a = data::TensorColumns{}.dtype, "target_dtype"_a = data::TensorColumns{}.dtype,
+           "filter"_a = Filter(), "fill"_a = nb::none(), "bad_rows"_a = "fail", "separator"_a = ",",
+           "memory_bytes"_a = usual.memory_bytes, "threads"_a = usual.threads, "format"_a = nb::none())
       .def_prop_ro("skipped_rows", &data::Table::skipped_rows);
-  module.def("table_columns", columns_of, "uri"_a, nb::call_guard<nb::gil_scoped_release>(),
+  module.def("table_columns", columns_of, "uri"_a, "format"_a = nb::none(), nb::call_guard<nb::gil_scoped_release>(),
              "Name and Arrow type of each column.");
+  module.def("read_columns", read_columns, "uri"_a, "columns"_a, nb::kw_only(), "filter"_a = Filter(),
+             "fill"_a = nb::none(), "separator"_a = std::string(1, usual.csv_separator), "format"_a = nb::none(),
+             "Columns of a table as a dict of arrays and lists of texts, for thalweg.data.Features.");
   module.def(
       "remote_files",
       [](const std::string& uri) { return std::const_pointer_cast<data::Files>(data::remote_files(uri)); }, "uri"_a,
       nb::call_guard<nb::gil_scoped_release>(),
-      "Files at an address that Arrow opens (hdfs, s3, gs, abfss), for ImageFolder.");
+      "Files at an address that Arrow opens (hdfs, s3, gs, abfss), for ImageFolder and TextLines.");
   module.def("arrow_version", data::arrow_version, "Of the Arrow library that reads the files.");
 }

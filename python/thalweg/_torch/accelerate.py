@@ -9,46 +9,86 @@ from thalweg._core import Model
 from thalweg._torch.convert import convert_module
 
 
+class _Conversion:
+    """A model for inputs of one kind."""
+
+    def __init__(self, structure, leaves, model, out_spec):
+        self.model = model
+        self.out_spec = out_spec
+        self._structure = structure
+        declared = iter(model.graph.inputs)
+        # None in a shape is free: that of the batch, unless what the module computes fixes it.
+        self._kinds = [
+            (next(declared).shape, leaf.dtype) if isinstance(leaf, torch.Tensor) else leaf for leaf in leaves
+        ]
+
+    def takes(self, structure, leaves):
+        return structure == self._structure and all(map(_is_of_kind, leaves, self._kinds))
+
+
+def _is_of_kind(leaf, kind):
+    if not isinstance(leaf, torch.Tensor):
+        return type(leaf) is type(kind) and leaf == kind
+    if not isinstance(kind, tuple):
+        return False
+    shape, dtype = kind
+    return leaf.dtype == dtype and leaf.dim() == len(shape) and all(map(_is_of_size, leaf.shape, shape))
+
+
+def _is_of_size(size, expected):
+    return expected is None or size == expected
+
+
 class Accelerated(torch.nn.Module):
     """Called as the module it was made of; gives what that gives at inference, without gradients.
 
     The first call with inputs of a new kind (anything but the batch size differs) converts the module with the weights
-    that it has then.
+    that it has then. The conversions used last are kept.
     """
 
-    def __init__(self, module, options):
+    def __init__(self, module, max_conversions, options):
         super().__init__()
         # In a tuple, so that it is no part of this module: its weights are not those in use.
         self._original = (module,)
         self._options = options
-        self._converted = {}
+        self._max_conversions = max_conversions
+        self._conversions = []
         self._lock = threading.Lock()
 
     def forward(self, *args, **kwargs):
         leaves, structure = pytree.tree_flatten((args, kwargs))
-        key = (structure, *(_kind(leaf) for leaf in leaves))
         with self._lock:
-            if key not in self._converted:
-                self._converted[key] = self._convert(args, kwargs)
-            model, spec = self._converted[key]
+            conversion = self._conversion(structure, leaves, args, kwargs)
         arrays = [leaf.detach().numpy() for leaf in leaves if isinstance(leaf, torch.Tensor)]
-        result = model(*arrays)
+        result = conversion.model(*arrays)
         outputs = result if isinstance(result, tuple) else (result,)
-        return pytree.tree_unflatten([torch.from_numpy(output) for output in outputs], spec)
+        return pytree.tree_unflatten([torch.from_numpy(output) for output in outputs], conversion.out_spec)
 
-    def _convert(self, args, kwargs):
-        graph, program = convert_module(self._original[0], args, kwargs, free_batch=True, training=False)
-        return Model(graph, **self._options), program.call_spec.out_spec
+    def _conversion(self, structure, leaves, args, kwargs):
+        """The one for these inputs, which goes to the end of the list: the first is the one that was used longest ago."""
+        known = [conversion for conversion in self._conversions if conversion.takes(structure, leaves)]
+        if known:
+            self._conversions.remove(known[0])
+        else:
+            known = [self._convert(structure, leaves, args, kwargs)]
+        self._conversions.append(known[0])
+        del self._conversions[: -self._max_conversions]
+        return known[0]
+
+    def _convert(self, structure, leaves, args, kwargs):
+        for free_batch in (True, False):
+            graph, program = convert_module(self._original[0], args, kwargs, free_batch=free_batch, training=False)
+            conversion = _Conversion(structure, leaves, Model(graph, **self._options), program.call_spec.out_spec)
+            # An example of one sample is exported as two; a module that fixes its batch has then the wrong one.
+            if conversion.takes(structure, leaves):
+                break
+        return conversion
 
 
-def _kind(leaf):
-    return (tuple(leaf.shape[1:]), leaf.dim(), leaf.dtype) if isinstance(leaf, torch.Tensor) else leaf
-
-
-def accelerate(module: torch.nn.Module, **options) -> Accelerated:
+def accelerate(module: torch.nn.Module, max_conversions: int = 16, **options) -> Accelerated:
     """The module, computed by Thalweg, with the same way to call it: for inference.
 
-    ``options`` are those of thalweg.Model; kernels are chosen by measuring unless they say otherwise.
+    It is converted for each kind of inputs, and ``max_conversions`` are kept at a time. ``options`` are those of thalweg.Model; kernels are chosen by measuring unless they say otherwise.
 
     >>> import torch, thalweg
     >>> fast = thalweg.accelerate(torch.nn.Linear(4, 3))
@@ -57,4 +97,6 @@ def accelerate(module: torch.nn.Module, **options) -> Accelerated:
     """
     if not isinstance(module, torch.nn.Module):
         raise TypeError(f"accelerate takes a torch.nn.Module, not a {type(module).__name__}")
-    return Accelerated(module, {"tuning": "measured", **options})
+    if max_conversions < 1:
+        raise ValueError(f"max_conversions is {max_conversions}, must be at least 1")
+    return Accelerated(module, max_conversions, {"tuning": "measured", **options})

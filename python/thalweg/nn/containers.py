@@ -181,7 +181,14 @@ class Lambda(Module):
 
 
 class TransformerEncoder(Module):
-    """``num_layers`` copies of a layer, and a normalisation if there is one."""
+    """``num_layers`` copies of a layer, and a normalisation if there is one.
+
+    >>> import thalweg
+    >>> from thalweg import nn
+    >>> net = nn.TransformerEncoder(nn.TransformerEncoderLayer(16, 4, 32, batch_first=True), 2)
+    >>> thalweg.Model(net, [thalweg.Input((None, 10, 16))]).graph.outputs[0].shape
+    (None, 10, 16)
+    """
 
     def __init__(self, encoder_layer, num_layers, norm=None):
         super().__init__()
@@ -189,7 +196,7 @@ class TransformerEncoder(Module):
         if norm is not None:
             self.norm = norm
 
-    def forward(self, src, mask=None):
+    def forward(self, src, mask=None, src_key_padding_mask=None):
         for layer in self.layers:
-            src = layer(src, mask)
+            src = layer(src, mask, src_key_padding_mask)
         return self.norm(src) if "norm" in vars(self) else src

@@ -58,14 +58,21 @@ class Model(JavaModel, JavaMLReadable, JavaMLWritable):
         """The model alone, as an ONNX file, on any file system that Spark knows."""
         self._java_obj.saveOnnx(str(path))
 
-    def evaluate(self, frame, label_cols, metrics=("accuracy",), loss=None):
-        """The figures of the model's first output against the labels, over the whole frame: {"accuracy": 0.98, ...}."""
+    def evaluate(self, frame, label_cols=None, metrics=None, loss=None):
+        """The figures of the model's first output against the labels, over the whole frame: {"accuracy": 0.98, ...}.
+
+        Label columns and loss are those of the fit unless they are given; the metrics then are accuracy where labels are
+        classes, and none otherwise.
+        """
         gateway = frame.sparkSession.sparkContext._gateway
+        self._transfer_params_to_java()
 
         def texts(values):
+            if values is None:
+                return None
             array = gateway.new_array(gateway.jvm.java.lang.String, len(values))
             for i, value in enumerate(values):
                 array[i] = value
             return array
 
-        return json.loads(self._java_obj.evaluate(frame._jdf, texts(list(label_cols)), texts(list(metrics)), loss))
+        return json.loads(self._java_obj.evaluate(frame._jdf, texts(label_cols), texts(metrics), loss))

@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <type_traits>
 
 #include "base/limits.h"
 #include "data/arrow/arrow_types.h"
@@ -49,9 +50,17 @@ class Converter {
     return array;
   }
   /// Throws if a null is an error. `per_row`: elements of a row.
-  void check_nulls(const arrow::Array& array, const std::string& name, int64_t per_row) const;
+  void check_nulls(const arrow::Array& array, const std::string& name, int64_t per_row, int64_t first_row) const;
   template <typename T>
-  Values numbers(std::shared_ptr<arrow::Array> array, const std::string& name, int64_t per_row) const;
+  Values numbers(std::shared_ptr<arrow::Array> array, const std::string& name, int64_t per_row) const {
+    return numbers<T>(std::move(array), name, per_row, first_row_);
+  }
+  template <typename T>
+  Values numbers(std::shared_ptr<arrow::Array> array, const std::string& name, int64_t per_row,
+                 int64_t first_row) const;
+  /// As integers of that type. Throws naming the first row whose value they cannot hold.
+  std::shared_ptr<arrow::Array> whole_numbers(const arrow::Array& array, DType dtype, const std::string& what,
+                                              int64_t per_row, int64_t first_row) const;
   template <typename T>
   void fill_nulls(Values& values) const;
   template <typename T>
@@ -63,24 +72,49 @@ class Converter {
   const int64_t first_row_;
 };
 
-void Converter::check_nulls(const arrow::Array& array, const std::string& name, int64_t per_row) const {
+void Converter::check_nulls(const arrow::Array& array, const std::string& name, int64_t per_row,
+                            int64_t first_row) const {
   if (array.null_count() == 0 || options_.nulls == Nulls::kFill) return;
   int64_t element = 0;
   while (array.IsValid(element)) ++element;
-  raise(about(name), " is null in row ", first_row_ + element / per_row, "; set TableOptions::nulls to fill it");
+  raise(about(name), " is null in row ", first_row + element / per_row, "; set TableOptions::nulls to fill it");
+}
+
+std::shared_ptr<arrow::Array> Converter::whole_numbers(const arrow::Array& array, DType dtype, const std::string& what,
+                                                       int64_t per_row, int64_t first_row) const {
+  const auto cast = [&](const arrow::Array& part) {
+    return arrow::compute::Cast(part, arrow_type(dtype), arrow::compute::CastOptions::Safe());
+  };
+  arrow::Result<std::shared_ptr<arrow::Array>> whole = cast(array);
+  if (whole.ok()) return *whole;
+  // The first that cannot be converted lies in [begin, end).
+  int64_t begin = 0, end = array.length();
+  while (end - begin > 1) {
+    const int64_t middle = begin + (end - begin) / 2;
+    (cast(*array.Slice(begin, middle - begin)).ok() ? begin : end) = middle;
+  }
+  const std::shared_ptr<arrow::Scalar> value = begin < end ? array.GetScalar(begin).ValueOr(nullptr) : nullptr;
+  // Unlike what a value is to blame for, this type cannot be converted at all.
+  if (value == nullptr || cast(*array.Slice(begin, 1)).ok()) require_ok(whole.status(), what);
+  raise(what, " holds ", value->ToString(), " in row ", first_row + begin / per_row, ", which ", name_of(dtype),
+        " cannot hold; make it a tensor of f32 or f64");
 }
 
 template <typename T>
-Values Converter::numbers(std::shared_ptr<arrow::Array> array, const std::string& name, int64_t per_row) const {
+Values Converter::numbers(std::shared_ptr<arrow::Array> array, const std::string& name, int64_t per_row,
+                          int64_t first_row) const {
   const std::string what = about(name);
   const auto type = arrow_type(dtype_of<T>);
   if (!array->type()->Equals(*type)) {
     TW_REQUIRE(arrow::is_primitive(array->type_id()) || arrow::is_decimal(array->type_id()), what, " holds ",
                array->type()->ToString(), ", which is no number");
-    array = value_of(arrow::compute::Cast(*array, type, arrow::compute::CastOptions::Unsafe()), what);
+    // To round to a floating-point number is what it is for; to cut off or wrap around would be another number.
+    array = std::is_integral_v<T>
+                ? whole_numbers(*array, dtype_of<T>, what, per_row, first_row)
+                : value_of(arrow::compute::Cast(*array, type, arrow::compute::CastOptions::Unsafe()), what);
   }
   Values values{array, array->data()->GetValues<T>(1), {}};
-  check_nulls(*array, name, per_row);
+  check_nulls(*array, name, per_row, first_row);
   if (array->null_count() > 0) fill_nulls<T>(values);
   return values;
 }
@@ -92,13 +126,23 @@ void Converter::convert_lists(const std::string& name, const Tensor& tensor) con
   const auto array = value_of(arrow::compute::Cast(*array_of(name), type),
                               about(name) + ", lists of " + std::to_string(length) + " elements");
   const auto& lists = static_cast<const arrow::FixedSizeListArray&>(*array);
-  check_nulls(lists, name, 1);
+  check_nulls(lists, name, 1, first_row_);
   T* out = tensor.data<T>();
-  // Elements of lists that are null exist, and may be null or anything.
-  const Values values = numbers<T>(lists.values()->Slice(lists.value_offset(0), lists.length() * length), name, length);
-  const T* elements = static_cast<const T*>(values.data);
-  for (int64_t row = 0; row < lists.length(); ++row, elements += length, out += length) {
-    lists.IsValid(row) ? std::copy_n(elements, length, out) : std::fill_n(out, length, static_cast<T>(options_.fill));
+  // Elements of lists that are null exist, and may be null or anything: also what a check of all would complain about.
+  const int64_t together = std::is_integral_v<T> && lists.null_count() > 0 ? 1 : std::max<int64_t>(lists.length(), 1);
+  for (int64_t row = 0; row < lists.length();) {
+    if (!lists.IsValid(row) && together == 1) {
+      out = std::fill_n(out, length, static_cast<T>(options_.fill));
+      ++row;
+      continue;
+    }
+    const auto part = lists.values()->Slice(lists.value_offset(row), together * length);
+    const Values values = numbers<T>(part, name, length, first_row_ + row);
+    const T* elements = static_cast<const T*>(values.data);
+    for (const int64_t end = row + together; row < end; ++row, elements += length) {
+      out = lists.IsValid(row) ? std::copy_n(elements, length, out)
+                               : std::fill_n(out, length, static_cast<T>(options_.fill));
+    }
   }
 }
 

@@ -1,12 +1,10 @@
 // Copyright The Thalweg Authors. SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <chrono>
 #include <functional>
-#include <future>
-#include <list>
-#include <map>
 #include <memory>
-#include <mutex>
+#include <string>
 
 #include "data/arrow/block.h"
 
@@ -16,26 +14,31 @@ namespace thalweg::data {
 /// to a budget. Every block is loaded once at a time, however many threads ask for it.
 class BlockStore {
  public:
+  /// Called from several threads at once. It owns all that it uses: a call that hangs may return when the store is
+  /// gone.
   using Load = std::function<BlockPtr(size_t number)>;
-  /// `load` is called from several threads at once; `ahead` is the number of blocks that may be on their way together.
-  BlockStore(size_t count, size_t ahead, int64_t memory_bytes, Load load);
+  struct Options {
+    size_t count = 0;
+    /// Blocks that may be on their way together.
+    size_t ahead = 1;
+    int64_t memory_bytes = 0;
+    /// How long `get` waits for a block before it fails, and the store's end for those on their way.
+    std::chrono::seconds patience{600};
+    /// For errors.
+    std::string name = {};
+  };
+  BlockStore(Options options, Load load);
   ~BlockStore();
+  BlockStore(const BlockStore&) = delete;
+  BlockStore& operator=(const BlockStore&) = delete;
 
   /// Throws what loading threw.
   BlockPtr get(size_t number);
 
  private:
-  using Future = std::shared_future<BlockPtr>;
-  void start(size_t number);
-  void touch(size_t number);
-  void make_room(size_t keep);
-
-  const size_t count_, ahead_;
-  const int64_t memory_bytes_;
-  const Load load_;
-  std::mutex mutex_;
-  std::map<size_t, Future> blocks_;
-  std::list<size_t> recently_used_;  ///< last used first
+  class Impl;
+  /// Shared with the threads that load.
+  std::shared_ptr<Impl> impl_;
 };
 
 }  // namespace thalweg::data

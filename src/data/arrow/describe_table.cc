@@ -117,15 +117,16 @@ TableStatistics describe_table(const std::string& uri, TableFormat format, const
   const TableOptions options{.inputs = {}, .format = format};
   const TableFiles files = open_files(find_files(uri, options), options);
   std::vector<ColumnSurvey> surveys;
-  for (const auto& field : files.dataset->schema()->fields()) surveys.emplace_back(*field, uri);
+  const std::string& name = files.uri;
+  for (const auto& field : files.dataset->schema()->fields()) surveys.emplace_back(*field, name);
   ds::ScannerBuilder builder(files.dataset);
-  require_ok(builder.UseThreads(true), uri);
-  auto batches = value_of(value_of(builder.Finish(), uri)->ScanBatches(), uri);
+  require_ok(builder.UseThreads(true), name);
+  auto batches = value_of(value_of(builder.Finish(), name)->ScanBatches(), name);
   const int64_t all = known_rows(files);
   TableStatistics result;
   result.files = static_cast<int64_t>(files.fragments.size());
   for (;;) {
-    const ds::TaggedRecordBatch tagged = value_of(batches.Next(), uri);
+    const ds::TaggedRecordBatch tagged = value_of(batches.Next(), name);
     if (arrow::IsIterationEnd(tagged)) break;
     for (size_t i = 0; i < surveys.size(); ++i) surveys[i].add(tagged.record_batch->column(static_cast<int>(i)));
     result.rows += tagged.record_batch->num_rows();

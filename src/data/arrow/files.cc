@@ -119,15 +119,51 @@ arrow::Status load_s3() {
   return fs::LoadFileSystemFactories(path.c_str());
 }
 
+/// Where the name of a user and the secret end in an address whose host, or they, begin at `begin`.
+size_t end_of_user(const std::string& uri, size_t begin) {
+  const size_t slash = std::min(uri.find('/', begin), uri.size());
+  size_t at = uri.rfind('@', slash);
+  if (at == std::string::npos || at < begin) {
+    // A secret may hold a slash, although it should be written as %2F: then what follows the colon is no port.
+    const size_t colon = uri.find(':', begin);
+    const bool port = colon > slash || uri.find_first_not_of("0123456789", colon + 1) >= slash;
+    at = port ? std::string::npos : uri.rfind('@');
+  }
+  return at == std::string::npos || at < begin ? begin : at + 1;
+}
+
+/// Arrow repeats addresses in its messages.
+std::string without(std::string text, const std::string& secret, const std::string& instead) {
+  for (size_t at = 0; !secret.empty() && (at = text.find(secret, at)) != std::string::npos; at += instead.size()) {
+    text.replace(at, secret.size(), instead);
+  }
+  return text;
+}
+
 }  // namespace
 
+std::string without_secrets(const std::string& uri) {
+  const size_t scheme = uri.find("://");
+  const size_t begin = scheme == std::string::npos ? 0 : scheme + 3;
+  std::string name = scheme == std::string::npos ? uri : uri.substr(0, uri.find('?'));
+  if (begin > 0) name.erase(begin, end_of_user(name, begin) - begin);
+  while (name.size() > begin + 1 && name.back() == '/') name.pop_back();
+  return name;
+}
+
 std::shared_ptr<fs::FileSystem> open_file_system(const std::string& uri, std::string& path) {
+  const std::string name = without_secrets(uri);
   const bool s3 = uri.starts_with("s3://");
   if (s3) {
     static const arrow::Status kLoaded = load_s3();
-    require_ok(kLoaded, uri);
+    require_ok(kLoaded, name);
   }
-  auto system = about(uri, [&] { return value_of(fs::FileSystemFromUriOrPath(with_whole_path(uri), &path), uri); });
+  std::shared_ptr<fs::FileSystem> system;
+  try {
+    system = about(name, [&] { return value_of(fs::FileSystemFromUriOrPath(with_whole_path(uri), &path), name); });
+  } catch (const Error& error) {
+    raise(without(error.what(), uri, name));
+  }
   // The threads of the first S3 system must have ended before the process takes its libraries apart.
   if (s3) {
     [[maybe_unused]] static const int kRegistered = std::atexit(fs::EnsureFinalized);
@@ -137,11 +173,12 @@ std::shared_ptr<fs::FileSystem> open_file_system(const std::string& uri, std::st
 
 FoundFiles find_files(const std::string& uri, const TableOptions& options) {
   FoundFiles result;
-  result.uri = uri;
+  const std::string name = without_secrets(uri);
+  result.uri = name;
   std::string path;
   result.system = open_file_system(uri, path);
-  result.files = about(uri, [&] { return files_below(*result.system, path, uri); });
-  result.format = choose_format(result.files, options.format, uri);
+  result.files = about(name, [&] { return files_below(*result.system, path, name); });
+  result.format = choose_format(result.files, options.format, name);
   const bool tabs = result.files.front().path().ends_with(".tsv") && options.csv_separator == ',';
   result.csv_separator = tabs ? '\t' : options.csv_separator;
   return result;

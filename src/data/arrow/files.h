@@ -12,12 +12,16 @@
 
 namespace thalweg::data {
 
-/// The file system of a URI or path, and in `path` what follows it there. Throws Error that begins with the URI.
+/// An address without options and without what nobody should read in a message, for errors. Paths stay as they are.
+std::string without_secrets(const std::string& uri);
+
+/// The file system of a URI or path, and in `path` what follows it there. Throws Error that begins with the URI,
+/// without its secrets.
 std::shared_ptr<arrow::fs::FileSystem> open_file_system(const std::string& uri, std::string& path);
 
 /// Files of one format, found but not opened.
 struct FoundFiles {
-  std::string uri;
+  std::string uri;  ///< without secrets
   TableFormat format = TableFormat::kParquet;
   std::shared_ptr<arrow::fs::FileSystem> system;
   std::vector<arrow::fs::FileInfo> files;
@@ -29,7 +33,7 @@ FoundFiles find_files(const std::string& uri, const TableOptions& options);
 
 /// Files of one format as Arrow's dataset.
 struct TableFiles {
-  std::string uri;
+  std::string uri;  ///< without secrets
   TableFormat format = TableFormat::kParquet;
   std::shared_ptr<arrow::dataset::Dataset> dataset;
   std::vector<std::shared_ptr<arrow::dataset::Fragment>> fragments;

@@ -4,8 +4,8 @@
 #include <algorithm>
 #include <atomic>
 #include <limits>
-#include <thread>
 
+#include "base/threads.h"
 #include "data/arrow/csv_text.h"
 #include "data/arrow/decimal.h"
 #include "data/rows.h"
@@ -173,11 +173,8 @@ class ParallelReader {
       : file_(file), separator_(separator), plan_(plan), room_(max_bytes), maker_(maker), blocks_(file.num_parts()) {}
 
   std::optional<std::vector<BlockPtr>> read(int threads) {
-    std::vector<std::thread> others;
     const size_t useful = std::min(blocks_.size(), static_cast<size_t>(threads));
-    for (size_t i = 1; i < useful; ++i) others.emplace_back([this] { work(); });
-    work();
-    for (std::thread& thread : others) thread.join();
+    run_on_threads(static_cast<int>(useful), [this] { work(); });
     if (!good_) return {};
     std::erase_if(blocks_, [](const BlockPtr& block) { return block == nullptr; });
     return std::move(blocks_);

@@ -10,6 +10,8 @@
 #include <parquet/properties.h>
 #include <parquet/statistics.h>
 
+#include <algorithm>
+#include <limits>
 #include <type_traits>
 
 #include "data/arrow/interleave.h"
@@ -22,6 +24,15 @@ namespace ds = arrow::dataset;
 
 /// Rows that are decoded of one column before the next one has its turn.
 constexpr int64_t kRowsAtOnce = 1024;
+
+/// A value that the tensor's type cannot hold: Arrow's way, which is taken instead, says which.
+struct DoesNotFit {};
+
+template <typename To, typename From>
+To whole_as(From value) {
+  if (value < std::numeric_limits<To>::min() || value > std::numeric_limits<To>::max()) throw DoesNotFit();
+  return static_cast<To>(value);
+}
 
 /// The values of a column in turn, as T.
 template <typename T>
@@ -43,7 +54,13 @@ class TypedColumn : public Column<T> {
     } else {
       values_.resize(static_cast<size_t>(count));
       fill(count, values_.data());
-      std::transform(values_.begin(), values_.end(), out, [](Value value) { return static_cast<T>(value); });
+      std::transform(values_.begin(), values_.end(), out, [](Value value) {
+        if constexpr (std::is_integral_v<T> && std::is_integral_v<Value> && sizeof(T) < sizeof(Value)) {
+          return whole_as<T>(value);
+        } else {
+          return static_cast<T>(value);
+        }
+      });
     }
   }
 
@@ -166,6 +183,8 @@ BlockPtr read_numeric_row_group(const RowGroup& group, BlockMaker& maker) {
       }
     }
     return block;
+  } catch (const DoesNotFit&) {
+    return nullptr;
   } catch (const parquet::ParquetException& failure) {
     raise(path, ": ", failure.what());
   }

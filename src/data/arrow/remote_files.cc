@@ -16,16 +16,6 @@ namespace fs = arrow::fs;
 /// True if a part of the path begins with a dot.
 bool is_hidden(const std::string& path) { return path.front() == '.' || path.find("/.") != std::string::npos; }
 
-/// The address without options and without what nobody should read in a message.
-std::string without_secrets(const std::string& uri) {
-  std::string name = uri.substr(0, uri.find('?'));
-  const size_t host = name.find("://") == std::string::npos ? 0 : name.find("://") + 3;
-  const size_t at = name.find('@', host);
-  if (at < name.find('/', host)) name.erase(host, at + 1 - host);
-  while (name.size() > host + 1 && name.back() == '/') name.pop_back();
-  return name;
-}
-
 class ArrowFiles : public Files {
  public:
   explicit ArrowFiles(const std::string& uri) : name_(without_secrets(uri)), system_(open_file_system(uri, base_)) {
@@ -74,5 +64,15 @@ class ArrowFiles : public Files {
 }  // namespace
 
 FilesPtr remote_files(const std::string& uri) { return std::make_shared<ArrowFiles>(uri); }
+
+RemoteFile remote_file(const std::string& uri) {
+  const size_t options = std::min(uri.find('?'), uri.size());
+  const size_t host = uri.find("://");
+  const size_t slash = uri.rfind('/', options);
+  TW_REQUIRE(host != std::string::npos && slash > host + 2 && slash + 1 < options, without_secrets(uri),
+             ": is not the address of a file");
+  // The slash stays, for file:///name lies in the directory file:///.
+  return {remote_files(uri.substr(0, slash + 1) + uri.substr(options)), uri.substr(slash + 1, options - slash - 1)};
+}
 
 }  // namespace thalweg::data

@@ -6,6 +6,7 @@
 #include <arrow/table.h>
 
 #include <algorithm>
+#include <cmath>
 #include <cstring>
 #include <set>
 
@@ -30,6 +31,10 @@ void check_options(const std::string& uri, const TableOptions& options, const st
     TW_REQUIRE(!tensor.columns.empty(), uri, ": a tensor of no columns");
     TW_REQUIRE(!tensor.flat || tensor.columns.size() == 1, uri, ": ", tensor.columns.size(),
                " columns cannot be a flat tensor");
+    const bool whole = tensor.dtype == DType::kI32 || tensor.dtype == DType::kI64;
+    const bool fits = options.fill == std::trunc(options.fill) && std::abs(options.fill) < 0x1p31;
+    TW_REQUIRE(options.nulls == Nulls::kFail || !whole || fits, uri, ": nulls cannot be filled with ", options.fill,
+               " where column '", tensor.columns.front(), "' becomes ", name_of(tensor.dtype));
   }
 }
 
@@ -61,21 +66,52 @@ void copy_rows(const Block& block, int64_t from, int64_t count, const Batch& bat
 
 }  // namespace
 
+namespace {
+
+/// What it takes to decode a row group. The threads that do so own it with the table: one that hangs may come back when
+/// the table is gone.
+struct GroupSource {
+  std::shared_ptr<BlockMaker> maker;
+  ScanRequest request;
+  TableFiles files;
+  /// On this machine.
+  bool local = false;
+
+  BlockPtr load(const RowGroup& group, int64_t first_row) const;
+};
+
+BlockPtr GroupSource::load(const RowGroup& group, int64_t first_row) const {
+  if (local) {
+    if (BlockPtr block = read_numeric_row_group(group, *maker)) return block;
+  }
+  ds::ScannerBuilder builder(files.dataset->schema(), group.fragment, std::make_shared<ds::ScanOptions>());
+  const auto table = value_of(make_scanner(builder, request, false, files.uri)->ToTable(), files.uri);
+  TW_REQUIRE(table->num_rows() == group.rows, files.uri, ": a row group promises ", group.rows, " rows, but holds ",
+             table->num_rows());
+  const auto batch = value_of(table->CombineChunksToBatch(), files.uri);
+  return maker->make(*batch, first_row);
+}
+
+}  // namespace
+
 class Table::Impl {
  public:
   Impl(const std::string& uri, const TableOptions& options)
       : options_(options),
         threads_(options.threads > 0 ? options.threads : available_processors()),
-        maker_(std::make_shared<BlockMaker>(options, uri, static_cast<size_t>(threads_))) {
-    check_options(uri, options, maker_->tensors());
+        maker_(std::make_shared<BlockMaker>(options, without_secrets(uri), static_cast<size_t>(threads_))) {
+    check_options(maker_->where(), options, maker_->tensors());
     const FoundFiles found = find_files(uri, options);
     if (read_plain_csv(found)) return;
-    files_ = open_files(found, options);
-    local_ = found.are_local();
-    request_ = request_of(options_, maker_->tensors());
-    check_columns(files_, request_);
+    const auto source = std::make_shared<GroupSource>();
+    source->maker = maker_;
+    source->request = request_of(options_, maker_->tensors());
+    source->files = open_files(found, options);
+    source->local = found.are_local();
+    source_ = source;
+    check_columns(source->files, source->request);
     find_lists();
-    if (files_.format == TableFormat::kParquet && options_.filter.empty()) {
+    if (source->files.format == TableFormat::kParquet && options_.filter.empty()) {
       read_as_needed();
     } else {
       read_all();
@@ -87,7 +123,7 @@ class Table::Impl {
   std::vector<TensorType> target_types() const {
     return types_of(*maker_, options_.inputs.size(), options_.targets.size());
   }
-  int64_t skipped_rows() const { return files_.skipped_rows != nullptr ? files_.skipped_rows->load() : 0; }
+  int64_t skipped_rows() const { return source_ != nullptr ? source_->files.skipped_rows->load() : 0; }
   void read(std::span<const int64_t> indices, const Batch& batch, int64_t row) const;
   std::optional<Batch> lend(std::span<const int64_t> indices) const;
 
@@ -96,7 +132,6 @@ class Table::Impl {
   void read_as_needed();
   bool read_plain_csv(const FoundFiles& found);
   void read_all();
-  BlockPtr load(const RowGroup& group, int64_t first_row) const;
   BlockPtr block(size_t number) const { return store_ != nullptr ? store_->get(number) : blocks_[number]; }
   size_t block_of(int64_t row) const {
     return static_cast<size_t>(std::upper_bound(ends_.begin(), ends_.end(), row) - ends_.begin());
@@ -107,43 +142,32 @@ class Table::Impl {
   const TableOptions options_;
   const int threads_;
   const std::shared_ptr<BlockMaker> maker_;
-  bool local_ = false;
-  ScanRequest request_;
-  TableFiles files_;           ///< not opened if read_plain_csv could do without
-  std::vector<int64_t> ends_;  ///< the row past the last of each block
-  std::vector<RowGroup> groups_;
+  std::shared_ptr<const GroupSource> source_;  ///< null if read_plain_csv could do without
+  std::vector<int64_t> ends_;                  ///< the row past the last of each block
   std::vector<BlockPtr> blocks_;
-  /// Last, as its threads use the rest.
   std::unique_ptr<BlockStore> store_;
 };
 
 void Table::Impl::find_lists() {
   const auto holds_lists = [&](const std::string& name) {
-    return is_list(*files_.dataset->schema()->GetFieldByName(name)->type());
+    return is_list(*source_->files.dataset->schema()->GetFieldByName(name)->type());
   };
-  if (std::none_of(request_.columns.begin(), request_.columns.end(), holds_lists)) return;
-  ds::ScannerBuilder builder(files_.dataset);
-  maker_->set_lists(*value_of(make_scanner(builder, request_, false, files_.uri)->Head(1), files_.uri));
+  const std::vector<std::string>& columns = source_->request.columns;
+  if (std::none_of(columns.begin(), columns.end(), holds_lists)) return;
+  const std::string& uri = source_->files.uri;
+  ds::ScannerBuilder builder(source_->files.dataset);
+  maker_->set_lists(*value_of(make_scanner(builder, source_->request, false, uri)->Head(1), uri));
 }
 
 void Table::Impl::read_as_needed() {
-  groups_ = row_groups(files_);
-  for (const RowGroup& group : groups_) add_end(group.rows);
-  store_ = std::make_unique<BlockStore>(
-      groups_.size(), static_cast<size_t>(threads_), options_.memory_bytes,
-      [this](size_t number) { return load(groups_[number], ends_[number] - groups_[number].rows); });
-}
-
-BlockPtr Table::Impl::load(const RowGroup& group, int64_t first_row) const {
-  if (local_) {
-    if (BlockPtr block = read_numeric_row_group(group, *maker_)) return block;
-  }
-  ds::ScannerBuilder builder(files_.dataset->schema(), group.fragment, std::make_shared<ds::ScanOptions>());
-  const auto table = value_of(make_scanner(builder, request_, false, files_.uri)->ToTable(), files_.uri);
-  TW_REQUIRE(table->num_rows() == group.rows, files_.uri, ": a row group promises ", group.rows, " rows, but holds ",
-             table->num_rows());
-  const auto batch = value_of(table->CombineChunksToBatch(), files_.uri);
-  return maker_->make(*batch, first_row);
+  std::vector<RowGroup> groups = row_groups(source_->files);
+  for (const RowGroup& group : groups) add_end(group.rows);
+  BlockStore::Options store{groups.size(), static_cast<size_t>(threads_), options_.memory_bytes, options_.patience,
+                            source_->files.uri};
+  store_ = std::make_unique<BlockStore>(std::move(store),
+                                        [source = source_, groups = std::move(groups), ends = ends_](size_t number) {
+                                          return source->load(groups[number], ends[number] - groups[number].rows);
+                                        });
 }
 
 /// False if the files are not CSV of plain numbers on this machine.
@@ -165,17 +189,18 @@ bool Table::Impl::read_plain_csv(const FoundFiles& found) {
 }
 
 void Table::Impl::read_all() {
-  ds::ScannerBuilder builder(files_.dataset);
-  auto batches = value_of(make_scanner(builder, request_, true, files_.uri)->ScanBatches(), files_.uri);
+  const std::string& uri = source_->files.uri;
+  ds::ScannerBuilder builder(source_->files.dataset);
+  auto batches = value_of(make_scanner(builder, source_->request, true, uri)->ScanBatches(), uri);
   int64_t bytes = 0;
   for (;;) {
-    const ds::TaggedRecordBatch tagged = value_of(batches.Next(), files_.uri);
+    const ds::TaggedRecordBatch tagged = value_of(batches.Next(), uri);
     if (arrow::IsIterationEnd(tagged)) break;
     if (tagged.record_batch->num_rows() == 0) continue;
     blocks_.push_back(maker_->make(*tagged.record_batch, size()));
     add_end(blocks_.back()->rows);
     bytes += blocks_.back()->bytes();
-    TW_REQUIRE(bytes <= options_.memory_bytes, files_.uri, ": what is to be read takes more than ",
+    TW_REQUIRE(bytes <= options_.memory_bytes, uri, ": what is to be read takes more than ",
                human_bytes(static_cast<double>(options_.memory_bytes)),
                " (TableOptions::memory_bytes); Parquet without a filter is read in parts");
   }
@@ -219,15 +244,19 @@ std::optional<Batch> Table::Impl::lend(std::span<const int64_t> indices) const {
   return batch;
 }
 
-Table::Table(const std::string& uri, const TableOptions& options) : impl_(std::make_unique<Impl>(uri, options)) {}
+Table::Table(const std::string& uri, const TableOptions& options) : impl_(std::make_shared<Impl>(uri, options)) {}
 Table::~Table() = default;
 int64_t Table::size() const { return impl_->size(); }
 std::vector<TensorType> Table::input_types() const { return impl_->input_types(); }
 std::vector<TensorType> Table::target_types() const { return impl_->target_types(); }
 void Table::read(std::span<const int64_t> indices, const Draw& /*draw*/, const Batch& batch, int64_t row) const {
-  impl_->read(indices, batch, row);
+  const std::shared_ptr<Impl> impl = impl_;
+  impl->read(indices, batch, row);
 }
-std::optional<Batch> Table::lend(std::span<const int64_t> indices) const { return impl_->lend(indices); }
+std::optional<Batch> Table::lend(std::span<const int64_t> indices) const {
+  const std::shared_ptr<Impl> impl = impl_;
+  return impl->lend(indices);
+}
 int64_t Table::skipped_rows() const { return impl_->skipped_rows(); }
 
 TableSchema inspect_table(const std::string& uri, TableFormat format) {

@@ -60,11 +60,12 @@ class Appender {
 
 }  // namespace
 
-std::vector<Column> read_columns(const std::string& uri, const std::vector<std::string>& columns,
+std::vector<Column> read_columns(const std::string& address, const std::vector<std::string>& columns,
                                  const TableOptions& options) {
+  const std::string uri = without_secrets(address);
   TW_REQUIRE(!columns.empty(), uri, ": no columns were chosen");
   const ScanRequest request{columns, options.filter};
-  const TableFiles files = open_files(find_files(uri, options), options);
+  const TableFiles files = open_files(find_files(address, options), options);
   check_columns(files, request);
   std::vector<Column> result;
   for (const std::string& name : columns) {

@@ -11,8 +11,8 @@ struct Encoded {
   const std::string& name;
 };
 
-/// Throws unless both extents are positive and their product is within the limit. Every decoder calls it before it
-/// allocates anything that depends on the extents.
+/// Throws unless both extents are positive, no more than kMostPixelsAside, and their product is within the limit. Every
+/// decoder calls it before it allocates anything that depends on the extents.
 void check_size(const std::string& name, ImageSize size, const DecodeOptions& options);
 
 int64_t channels_of(ColorMode color);

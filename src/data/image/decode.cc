@@ -23,6 +23,8 @@ void check_size(const std::string& name, ImageSize size, const DecodeOptions& op
   TW_REQUIRE(size.height > 0 && size.width > 0, name, ": an image of ", size.width, " x ", size.height, " pixels");
   TW_REQUIRE(size.height <= options.max_pixels / size.width, name, ": ", size.width, " x ", size.height,
              " pixels are more than the limit of ", options.max_pixels, " (DecodeOptions::max_pixels)");
+  TW_REQUIRE(size.height <= kMostPixelsAside && size.width <= kMostPixelsAside, name, ": ", size.width, " x ",
+             size.height, " pixels; no side may be longer than ", kMostPixelsAside);
 }
 
 int64_t channels_of(ColorMode color) { return color == ColorMode::kRgb ? 3 : 1; }

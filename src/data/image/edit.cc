@@ -11,20 +11,19 @@ namespace thalweg::data {
 
 struct ImageSample::Encoded {
   std::span<const uint8_t> bytes;
-  std::string name;
-  DecodeOptions options;
   ImageInfo info;
 };
 
-ImageSample::ImageSample(Tensor pixels) : pixels_(std::move(pixels)) {
+ImageSample::ImageSample(Tensor pixels, std::string name, const DecodeOptions& options)
+    : name_(std::move(name)), options_(options), pixels_(std::move(pixels)) {
   TW_REQUIRE(pixels_.defined() && pixels_.dtype() == DType::kU8 && pixels_.shape().rank() == 3 &&
                  pixels_.num_elements() > 0 && (pixels_.shape()[2] == 1 || pixels_.shape()[2] == 3),
              "an image is a u8 tensor [height, width, 1 or 3 channels]");
 }
 
 ImageSample::ImageSample(std::span<const uint8_t> bytes, std::string name, const DecodeOptions& options)
-    : encoded_(new Encoded{bytes, std::move(name), options, {}}) {
-  encoded_->info = inspect_image(bytes, encoded_->name, options);
+    : name_(std::move(name)), options_(options), encoded_(new Encoded{bytes, {}}) {
+  encoded_->info = inspect_image(bytes, name_, options);
 }
 
 ImageSample::~ImageSample() = default;
@@ -38,7 +37,7 @@ ImageSize ImageSample::size() const {
 
 const Tensor& ImageSample::pixels() {
   if (encoded_ != nullptr) {
-    pixels_ = decode_image(encoded_->bytes, encoded_->name, encoded_->options);
+    pixels_ = decode_image(encoded_->bytes, name_, options_);
     encoded_.reset();
   }
   return pixels_;
@@ -50,10 +49,23 @@ ImagePart ImageEdit::part(const Area& area, ImageSize target) {
     return {sample_.pixels(), area};
   }
   const auto encoded = std::move(sample_.encoded_);
-  return decode_jpeg_part({encoded->bytes, encoded->name}, encoded->options, area, target);
+  return decode_jpeg_part({encoded->bytes, sample_.name_}, sample_.options_, area, target);
+}
+
+/// A few pixels can become any number where a transform keeps the ratio of the sides, or adds to them.
+void ImageEdit::require_allowed(ImageSize target) const {
+  // What is no larger needs little memory, and is asked for by the transform rather than by the image.
+  constexpr int64_t kAlwaysAllowed = int64_t{4} << 20;
+  const int64_t most = std::max(sample_.options_.max_pixels, kAlwaysAllowed);
+  const bool allowed = target.height <= kMostPixelsAside && target.width <= kMostPixelsAside &&
+                       target.height <= most / std::max<int64_t>(target.width, 1);
+  TW_REQUIRE(allowed, sample_.name_.empty() ? "an image" : sample_.name_, ": ", sample_.size().width, " x ",
+             sample_.size().height, " pixels would become ", target.width, " x ", target.height, "; at most ", most,
+             " are allowed (DecodeOptions::max_pixels), ", kMostPixelsAside, " on a side");
 }
 
 void ImageEdit::resample_area(const Area& area, ImageSize size, Interpolation interpolation) {
+  require_allowed(size);
   const ImageSize before = sample_.size();
   const ImagePart from = part(area, size);
   sample_.pixels_ = resample(from.pixels, from.area, size, interpolation);
@@ -64,6 +76,7 @@ void ImageEdit::resample_area(const Area& area, ImageSize size, Interpolation in
 }
 
 void ImageEdit::crop(int64_t left, int64_t top, ImageSize size, const std::vector<uint8_t>& fill) {
+  require_allowed(size);
   const ImageSize before = sample_.size();
   const int64_t x0 = std::clamp<int64_t>(left, 0, before.width - 1);
   const int64_t y0 = std::clamp<int64_t>(top, 0, before.height - 1);

@@ -25,6 +25,7 @@ class ImageEdit {
 
  private:
   ImagePart part(const Area& area, ImageSize target);
+  void require_allowed(ImageSize target) const;
   void move_boxes(const Area& area, ImageSize size);
   template <typename Change>
   void change_masks(ImageSize size, const Change& change);

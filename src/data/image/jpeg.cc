@@ -38,10 +38,19 @@ Decoder& decoder_of(j_common_ptr jpeg) { return *static_cast<Decoder*>(jpeg->cli
   std::longjmp(decoder.on_error, 1);
 }
 
-/// libjpeg fills in grey where data is missing and only warns; stray bytes between markers are harmless.
+/// libjpeg fills in grey where pixels are missing or do not make sense, and only warns.
 void heed_warning(j_common_ptr jpeg, int level) {
-  if (level < 0 && (jpeg->err->msg_code == JWRN_JPEG_EOF || jpeg->err->msg_code == JWRN_HIT_MARKER)) {
-    leave_with_error(jpeg);
+  if (level >= 0) return;
+  switch (jpeg->err->msg_code) {
+    // About headers that programs write wrongly while all pixels are there.
+    case JWRN_ADOBE_XFORM:
+    case JWRN_BOGUS_ICC:
+    case JWRN_BOGUS_PROGRESSION:
+    case JWRN_EXTRANEOUS_DATA:
+    case JWRN_JFIF_MAJOR:
+    case JWRN_NOT_SEQUENTIAL:
+    case JWRN_TOO_MUCH_DATA: return;
+    default: leave_with_error(jpeg);
   }
 }
 

@@ -16,8 +16,6 @@ bool is_probability(double value) { return value >= 0.0 && value <= 1.0; }
 bool is_range(const std::array<double, 2>& range, double low, double high) {
   return range[0] > low && range[0] <= range[1] && range[1] <= high;
 }
-constexpr double kMostPixelsAside = 1 << 20;
-
 /// What is wrong with a transform's parameters, or null.
 struct Complaint {
   const char* operator()(const ResizeShorter& t) const {
@@ -81,7 +79,13 @@ void Pipeline::transform(ImageSample& sample, const Draw& draw, int64_t index) c
   for (size_t i = 0; i < transforms_.size(); ++i) {
     // A stream for each transform: one more draw in the first does not change what the second does.
     Random random(draw.seed + i, static_cast<uint64_t>(draw.epoch), static_cast<uint64_t>(index));
-    apply(transforms_[i], sample, random);
+    try {
+      apply(transforms_[i], sample, random);
+    } catch (const Error& error) {
+      const std::string text = error.what();
+      if (sample.name().empty() || text.starts_with(sample.name())) throw;
+      raise(sample.name(), ": ", name_of(transforms_[i]), ": ", text);
+    }
   }
 }
 

@@ -49,8 +49,6 @@ struct Axis {
   std::vector<int16_t> weights;
 
   const int16_t* weights_of(int64_t i) const { return weights.data() + i * taps; }
-  int64_t begin() const { return first.front(); }
-  int64_t end() const { return first.back() + taps; }
 };
 
 /// Rounds so that the sum is kept: what rounding gained or lost goes to the largest weight.
@@ -173,6 +171,16 @@ void filter_columns(const uint8_t* in, int64_t stride, int64_t columns, const Ax
   }
 }
 
+/// Rows of the result from `y` on that are made together: as many as rows of the source, filtered along their length to
+/// `stride` bytes each, take little memory. For all but very high images these are all rows; where bands meet, a few
+/// rows of the source are filtered twice.
+int64_t end_of_band(const Axis& down, int64_t y, int64_t stride) {
+  constexpr int64_t kBandBytes = int64_t{16} << 20;
+  const int64_t last = down.first[static_cast<size_t>(y)] + kBandBytes / stride - down.taps;
+  const auto from = down.first.begin() + y + 1;
+  return std::upper_bound(from, down.first.end(), last) - down.first.begin();
+}
+
 Tensor nearest(const Tensor& image, const Area& area, ImageSize size) {
   const int64_t channels = image.shape()[2];
   const Tensor result = new_image(size, channels);
@@ -206,23 +214,26 @@ Tensor resample(const Tensor& image, const Area& area, ImageSize size, Interpola
 
   const int64_t columns = size.width * channels;
   const int64_t stride = (columns + kColumnsTogether) / kColumnsTogether * kColumnsTogether + kColumnsTogether;
-  const int64_t rows = std::min(down.end(), height) - down.begin();
   // Taps of weight 0 may lie past the end of a row, or past the last one.
-  thread_local std::vector<uint8_t> padded_row, filtered;
+  thread_local std::vector<uint8_t> padded_row, filtered, padded_result;
   padded_row.assign(static_cast<size_t>((width + across.taps) * channels + 16), 0);
-  filtered.resize(static_cast<size_t>((rows + down.taps) * stride));
-  for (int64_t y = 0; y < rows; ++y) {
-    std::memcpy(padded_row.data(), image.data<uint8_t>() + (down.begin() + y) * width * channels,
-                static_cast<size_t>(width * channels));
-    filter_row(padded_row.data(), channels, across, filtered.data() + y * stride);
-  }
-  const Tensor result = new_image(size, channels);
-  thread_local std::vector<uint8_t> padded_result;
   padded_result.resize(static_cast<size_t>(stride));
-  for (int64_t y = 0; y < size.height; ++y) {
-    const int64_t first = down.first[static_cast<size_t>(y)] - down.begin();
-    filter_columns(filtered.data() + first * stride, stride, columns, down, y, padded_result.data());
-    std::memcpy(result.data<uint8_t>() + y * columns, padded_result.data(), static_cast<size_t>(columns));
+  const Tensor result = new_image(size, channels);
+  for (int64_t y = 0; y < size.height;) {
+    const int64_t end = end_of_band(down, y, stride);
+    const int64_t first = down.first[static_cast<size_t>(y)];
+    const int64_t rows = down.first[static_cast<size_t>(end - 1)] + down.taps - first;
+    filtered.resize(static_cast<size_t>(rows * stride));
+    for (int64_t row = 0; row < std::min(rows, height - first); ++row) {
+      std::memcpy(padded_row.data(), image.data<uint8_t>() + (first + row) * width * channels,
+                  static_cast<size_t>(width * channels));
+      filter_row(padded_row.data(), channels, across, filtered.data() + row * stride);
+    }
+    for (; y < end; ++y) {
+      const int64_t begin = down.first[static_cast<size_t>(y)] - first;
+      filter_columns(filtered.data() + begin * stride, stride, columns, down, y, padded_result.data());
+      std::memcpy(result.data<uint8_t>() + y * columns, padded_result.data(), static_cast<size_t>(columns));
+    }
   }
   return result;
 }

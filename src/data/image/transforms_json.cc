@@ -3,6 +3,7 @@
 
 #include "base/text.h"
 #include "data/image/apply.h"
+#include "data/json_keys.h"
 
 namespace thalweg::data {
 
@@ -46,17 +47,6 @@ Transform default_of(const std::string& name) {
     if (name == kNames[i]) return kFactories[i]();
   }
   raise("there is no transform '", name, "'; near: ", nearest_names(name, {kNames.begin(), kNames.end()}));
-}
-
-/// An enumeration reads an unknown word as its first value without a complaint, and defaults hide misspelled keys: what
-/// was read must therefore write itself as it was given.
-void check_keys(const std::string& what, const Json& given, const Json& understood) {
-  std::vector<std::string> known;
-  for (const auto& [key, value] : understood.items()) known.push_back(key);
-  for (const auto& [key, value] : given.items()) {
-    TW_REQUIRE(understood.contains(key), what, ": unknown key '", key, "'; near: ", nearest_names(key, known));
-    TW_REQUIRE(!value.is_string() || value == understood.at(key), what, ": ", key, " cannot be ", value.dump());
-  }
 }
 
 }  // namespace

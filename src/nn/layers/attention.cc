@@ -7,6 +7,7 @@
 #include "thalweg/nn/activation.h"
 #include "thalweg/nn/dropout.h"
 #include "thalweg/nn/linear.h"
+#include "thalweg/ops/elementwise.h"
 #include "thalweg/ops/matmul.h"
 #include "thalweg/ops/shape.h"
 
@@ -70,6 +71,23 @@ Value* causal_mask(const Scope& scope, const Heads& heads) {
   return scope.graph().constant(mask.to(heads.q->dtype()));
 }
 
+/// What is added to the scores: as it is, or minus infinity where a bool mask holds. Null stays null.
+Value* additive(Value* mask, DType dtype) {
+  if (mask == nullptr || mask->dtype() != DType::kBool) return mask;
+  const auto constant = [&](float number) { return mask->graph().constant(Tensor::scalar<float>(number).to(dtype)); };
+  return ops::where(mask, constant(-std::numeric_limits<float>::infinity()), constant(0));
+}
+
+/// `mask` and that of keys, [N, S], in one; null if there is neither.
+Value* with_key_padding(const Scope& scope, Value* mask, Value* key_padding, DType dtype) {
+  mask = additive(mask, dtype);
+  if (key_padding == nullptr) return mask;
+  scope.require(key_padding->shape().rank() == 2, "MultiheadAttention", "a key padding mask is [N, S], got ",
+                key_padding->shape());
+  Value* keys = ops::unsqueeze(additive(key_padding, dtype), {1, 2});
+  return mask == nullptr ? keys : ops::add(keys, mask);
+}
+
 /// Dropout acts on the weights of the keys, between softmax and the product with the values.
 Value* composed_attention(const Scope& scope, const Heads& heads, Value* mask, bool causal, double p) {
   const double scale = 1.0 / std::sqrt(static_cast<double>(heads.q->shape()[3]));
@@ -82,14 +100,15 @@ Value* composed_attention(const Scope& scope, const Heads& heads, Value* mask, b
 
 }  // namespace
 
-Value* MultiheadAttention::run(const Scope& scope, Value* query, Value* key, Value* value, Value* mask,
-                               bool causal) const {
+Value* MultiheadAttention::run(const Scope& scope, Value* query, Value* key, Value* value, Value* mask, bool causal,
+                               Value* key_padding) const {
   scope.require(heads_ >= 1 && dim_ % heads_ == 0, "MultiheadAttention", dim_, " features cannot be cut into ", heads_,
                 " heads");
   for (const Value* x : {query, key, value}) {
     scope.require(x->shape().rank() == 3 && x->shape()[2] == dim_, "MultiheadAttention", "takes sequences of ", dim_,
                   " features, got ", x->shape());
   }
+  mask = with_key_padding(scope, mask, key_padding, query->dtype());
   Projection p{scope.parameter("in_proj_weight", {3 * dim_, dim_}, init::xavier_uniform()), nullptr, dim_, heads_};
   if (options_.bias) p.bias = scope.parameter("in_proj_bias", {3 * dim_}, init::zeros());
   const bool self = query == key && key == value;
@@ -112,9 +131,10 @@ Value* MultiheadAttention::run(const Scope& scope, Value* query, Value* key, Val
   return batch_major(y);
 }
 
-Value* TransformerEncoderLayer::attend(const Scope& scope, Value* x, Value* mask) const {
+Value* TransformerEncoderLayer::attend(const Scope& scope, Value* x, Value* mask, Value* key_padding) const {
   const AttentionOptions attention{.dropout = options_.dropout, .batch_first = options_.batch_first};
-  x = MultiheadAttention(dim_, heads_, attention).run(scope.sub("self_attn"), x, x, x, mask, options_.causal);
+  x = MultiheadAttention(dim_, heads_, attention)
+          .run(scope.sub("self_attn"), x, x, x, mask, options_.causal, key_padding);
   return Dropout(options_.dropout).forward(scope.sub("dropout1"), x);
 }
 
@@ -126,15 +146,15 @@ Value* TransformerEncoderLayer::feed_forward(const Scope& scope, Value* x) const
   return Dropout(options_.dropout).forward(scope.sub("dropout2"), x);
 }
 
-Value* TransformerEncoderLayer::run(const Scope& scope, Value* x, Value* mask) const {
+Value* TransformerEncoderLayer::run(const Scope& scope, Value* x, Value* mask, Value* key_padding) const {
   const LayerNorm norm(dim_, {.eps = options_.layer_norm_eps});
   const Scope first = scope.sub("norm1");
   const Scope second = scope.sub("norm2");
   if (options_.norm_first) {
-    x = ops::add(x, attend(scope, norm.forward(first, x), mask));
+    x = ops::add(x, attend(scope, norm.forward(first, x), mask, key_padding));
     return ops::add(x, feed_forward(scope, norm.forward(second, x)));
   }
-  x = norm.forward(first, ops::add(x, attend(scope, x, mask)));
+  x = norm.forward(first, ops::add(x, attend(scope, x, mask, key_padding)));
   return norm.forward(second, ops::add(x, feed_forward(scope, x)));
 }
 

@@ -27,15 +27,37 @@ Shape weight_shape(int64_t outer, int64_t inner, const std::vector<int64_t>& ker
   return Shape(dims);
 }
 
+/// How much to pad: all begins, then all ends.
+std::vector<int64_t> pads_of(const Scope& scope, const ConvOptions& options, const std::vector<int64_t>& kernel) {
+  const auto rank = static_cast<int>(kernel.size());
+  if (!options.same_padding) {
+    std::vector<int64_t> pads = options.padding.expand(rank, "padding");
+    pads.insert(pads.end(), pads.begin(), pads.begin() + rank);
+    return pads;
+  }
+  const std::vector<int64_t> strides = options.stride.expand(rank, "stride");
+  const std::vector<int64_t> dilations = options.dilation.expand(rank, "dilation");
+  std::vector<int64_t> begins, ends;
+  for (size_t i = 0; i < kernel.size(); ++i) {
+    scope.require(strides[i] == 1, "Conv", "padding 'same' needs stride 1, got ", strides[i]);
+    const int64_t total = dilations[i] * (kernel[i] - 1);
+    begins.push_back(total / 2);
+    ends.push_back(total - total / 2);
+  }
+  begins.insert(begins.end(), ends.begin(), ends.end());
+  return begins;
+}
+
 /// Pads by itself where zeros are not wanted; returns what is left for the convolution to pad.
-std::vector<int64_t> pad_by_mode(const Scope& scope, const std::string& mode, std::vector<int64_t> padding, Value*& x) {
-  if (mode == "zeros") return padding;
+std::vector<int64_t> pad_by_mode(const Scope& scope, const std::string& mode, std::vector<int64_t> pads, Value*& x) {
+  if (mode == "zeros") return pads;
   scope.require(mode == "reflect" || mode == "replicate", "Conv", "padding_mode is '", mode,
                 "', not zeros, reflect or replicate");
-  std::vector<int64_t> both;
-  for (auto side = padding.rbegin(); side != padding.rend(); ++side) both.insert(both.end(), {*side, *side});
-  x = Pad(both, mode).forward(scope, x);
-  return std::vector<int64_t>(padding.size(), 0);
+  const size_t rank = pads.size() / 2;
+  std::vector<int64_t> last_first;
+  for (size_t i = rank; i-- > 0;) last_first.insert(last_first.end(), {pads[i], pads[rank + i]});
+  x = Pad(last_first, mode).forward(scope, x);
+  return std::vector<int64_t>(pads.size(), 0);
 }
 
 }  // namespace
@@ -45,7 +67,8 @@ Value* Conv<Rank>::forward(const Scope& scope, Value* x) const {
   check_input(scope, "Conv", x, Rank, in_, options_.groups);
   scope.require(out_ % options_.groups == 0, "Conv", out_, " output channels cannot be cut into ", options_.groups,
                 " groups");
-  const Shape shape = weight_shape(out_, in_ / options_.groups, kernel_.expand(Rank, "kernel_size"));
+  const std::vector<int64_t> kernel = kernel_.expand(Rank, "kernel_size");
+  const Shape shape = weight_shape(out_, in_ / options_.groups, kernel);
   Value* weight = scope.parameter("weight", shape, weight_init_or_default(options_.weight_init));
   Value* bias = nullptr;
   if (options_.bias) bias = scope.parameter("bias", {out_}, bias_init_or_default(options_.bias_init, shape));
@@ -53,7 +76,7 @@ Value* Conv<Rank>::forward(const Scope& scope, Value* x) const {
   conv.strides = options_.stride.expand(Rank, "stride");
   conv.dilations = options_.dilation.expand(Rank, "dilation");
   conv.groups = options_.groups;
-  conv.pads = pad_by_mode(scope, options_.padding_mode, options_.padding.expand(Rank, "padding"), x);
+  conv.pads = pad_by_mode(scope, options_.padding_mode, pads_of(scope, options_, kernel), x);
   return ops::conv(x, weight, bias, conv, scope.path());
 }
 

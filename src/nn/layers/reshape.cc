@@ -7,10 +7,29 @@
 namespace thalweg::nn {
 
 Value* Flatten::forward(const Scope& scope, Value* x) const {
-  scope.require(start_dim >= 0 && start_dim < x->shape().rank(), "Flatten", "there is no dimension ", start_dim, " in ",
-                x->shape());
-  std::vector<int64_t> shape(static_cast<size_t>(start_dim), 0);
-  shape.push_back(-1);
+  const Shape& given = x->shape();
+  const int64_t rank = given.rank();
+  const auto place = [&](int64_t dim) {
+    scope.require(dim >= -rank && dim < rank, "Flatten", "there is no dimension ", dim, " in ", given);
+    return dim < 0 ? dim + rank : dim;
+  };
+  const int64_t first = place(start_dim);
+  const int64_t last = place(end_dim);
+  scope.require(first <= last, "Flatten", "dimension ", start_dim, " comes after ", end_dim, " in ", given);
+  std::vector<int64_t> shape(static_cast<size_t>(first), 0);
+  int64_t product = 1;
+  for (int64_t d = first; d <= last; ++d) {
+    product = product == kFree || given[static_cast<int>(d)] == kFree ? kFree : product * given[static_cast<int>(d)];
+  }
+  // One dimension may be left for the reshape to find out: the flat one, unless another is free that has moved.
+  bool left = product == kFree || last == rank - 1;
+  shape.push_back(left ? -1 : product);
+  for (int64_t d = last + 1; d < rank; ++d) {
+    const int64_t size = given[static_cast<int>(d)];
+    scope.require(size != kFree || !left, "Flatten", "too many dimensions of ", given, " are free");
+    shape.push_back(size == kFree ? -1 : size);
+    left = left || size == kFree;
+  }
   return ops::reshape(x, shape);
 }
 

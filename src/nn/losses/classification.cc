@@ -47,12 +47,39 @@ Value* pick(Value* scores, Value* labels) {
   return ops::squeeze(ops::gather_elements(scores, ops::unsqueeze(labels, {1}), 1), {1});
 }
 
+/// The labels with 0 for those that are ignored, so that they can be looked up.
+Value* known_labels(Value* labels, const std::optional<int64_t>& ignored) {
+  if (!ignored) return labels;
+  return ops::where(ops::equal(labels, integer_like(labels, *ignored)), integer_like(labels, 0), labels);
+}
+
+/// Cross entropy with a weight for each class and smoothed labels, which the fused op does not have.
+Value* smoothed_and_weighted(Value* logits, Value* labels, const CrossEntropyOptions& options) {
+  const int64_t classes = logits->shape()[1];
+  TW_REQUIRE(classes != kFree, "cross_entropy: smoothed labels with class weights need a known number of classes, got ",
+             logits->type());
+  Value* surprise = ops::neg(ops::log_softmax(logits, 1));
+  std::vector<int64_t> along_classes(static_cast<size_t>(logits->shape().rank()), 1);
+  along_classes[1] = classes;
+  Value* per_class = ops::reshape(ops::cast(options.weight, surprise->dtype()), along_classes);
+  Value* of_all = ops::reduce_sum(ops::mul(surprise, per_class), {1});
+  Value* weights = sample_weights(of_all, labels, options.weight, options.ignore_index);
+  if (options.ignore_index) {
+    Value* ignored = ops::equal(labels, integer_like(labels, *options.ignore_index));
+    of_all = ops::mul(of_all, ops::cast(ops::logical_not(ignored), of_all->dtype()));
+  }
+  Value* of_own = ops::mul(pick(surprise, known_labels(labels, options.ignore_index)), weights);
+  Value* losses = ops::add(ops::mul(of_own, 1.0 - options.label_smoothing),
+                           ops::mul(of_all, options.label_smoothing / static_cast<double>(classes)));
+  if (options.reduction != Reduction::kMean) return reduce(losses, options.reduction);
+  return ops::div(ops::reduce_sum(losses), ops::reduce_sum(weights));
+}
+
 }  // namespace
 
 Value* cross_entropy(Value* logits, Value* labels, const CrossEntropyOptions& options) {
   check_labels("cross_entropy", logits, labels);
-  TW_REQUIRE(options.weight == nullptr || options.label_smoothing == 0.0,
-             "cross_entropy: class weights and label smoothing do not go together");
+  if (options.weight != nullptr && options.label_smoothing > 0) return smoothed_and_weighted(logits, labels, options);
   Value* losses =
       ops::softmax_cross_entropy(logits, labels, options.ignore_index.value_or(-100), options.label_smoothing);
   return weighted(losses, sample_weights(losses, labels, options.weight, options.ignore_index), options.reduction);
@@ -60,12 +87,7 @@ Value* cross_entropy(Value* logits, Value* labels, const CrossEntropyOptions& op
 
 Value* nll(Value* log_probabilities, Value* labels, const NllOptions& options) {
   check_labels("nll", log_probabilities, labels);
-  Value* classes = labels;
-  if (options.ignore_index) {
-    Value* ignored = ops::equal(labels, integer_like(labels, *options.ignore_index));
-    classes = ops::where(ignored, integer_like(labels, 0), labels);
-  }
-  Value* losses = ops::neg(pick(log_probabilities, classes));
+  Value* losses = ops::neg(pick(log_probabilities, known_labels(labels, options.ignore_index)));
   return weighted(losses, sample_weights(losses, labels, options.weight, options.ignore_index), options.reduction);
 }
 

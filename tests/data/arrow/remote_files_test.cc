@@ -3,9 +3,12 @@
 
 #include <gtest/gtest.h>
 
+#include "data/arrow/files.h"
 #include "support/bad_images.h"
 #include "support/error_text.h"
+#include "thalweg/data/describe_table.h"
 #include "thalweg/data/image_folder.h"
+#include "thalweg/data/table_columns.h"
 #include "thalweg/data/text.h"
 
 namespace thalweg::data {
@@ -42,6 +45,28 @@ TEST(RemoteFiles, MessagesTellNoSecrets) {
     remote_files("gs://anonymous@bucket/photos?scheme=http&endpoint_override=127.0.0.1:9&retry_limit_seconds=0.1");
   });
   EXPECT_EQ(text.rfind("gs://bucket/photos: ", 0), 0U) << text;
+}
+
+TEST(RemoteFiles, NamesOfTablesTellNoSecrets) {
+  EXPECT_EQ(without_secrets("s3://key:secret@bucket/t.parquet?region=x&secret_key=y"), "s3://bucket/t.parquet");
+  EXPECT_EQ(without_secrets("s3://key:sec/r@et@bucket/t/"), "s3://bucket/t");
+  EXPECT_EQ(without_secrets("s3://key:secret@bucket/who@where.csv"), "s3://bucket/who@where.csv");
+  EXPECT_EQ(without_secrets("hdfs://host:8020/data/who@where.csv"), "hdfs://host:8020/data/who@where.csv");
+  EXPECT_EQ(without_secrets("hdfs://user@host:8020/data"), "hdfs://host:8020/data");
+  EXPECT_EQ(without_secrets("s3://bucket"), "s3://bucket");
+  EXPECT_EQ(without_secrets("/data/what?/a@b.csv"), "/data/what?/a@b.csv");
+  const TableOptions options{.inputs = {{{"x"}}}};
+  // Nobody listens at port 9; the second address is none at all, which Arrow tells, with the address.
+  for (const char* uri : {"gs://anonymous:s3cret@bucket/t.parquet?scheme=http&endpoint_override=127.0.0.1:9"
+                          "&retry_limit_seconds=0.1",
+                          "gs://key:s3cret@bucket:port/t.parquet?s3cret", "nowhere://key:s3cret@host/t.parquet"}) {
+    for (const std::string& text : {error_text([&] { Table(uri, options); }), error_text([&] { remote_files(uri); }),
+                                    error_text([&] { read_columns(uri, {"x"}); }),
+                                    error_text([&] { describe_table(uri); }), error_text([&] { Table(uri, {}); })}) {
+      EXPECT_NE(text, "no error") << uri;
+      EXPECT_EQ(text.find("s3cret"), std::string::npos) << text;
+    }
+  }
 }
 
 TEST(RemoteFiles, AFolderOfImagesIsThatOfThisMachine) {

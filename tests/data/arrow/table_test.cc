@@ -8,6 +8,7 @@
 #include <gtest/gtest.h>
 #include <parquet/arrow/writer.h>
 
+#include <cmath>
 #include <filesystem>
 #include <numeric>
 #include <sstream>
@@ -244,6 +245,67 @@ TEST_F(TableTest, NullsInListsFailWithTheRowOrAreFilled) {
             std::string::npos);
 }
 
+/// Columns a (i64) and b (f64) of rows 0, 1, ... with one value each that is another, and lists x of two such b.
+std::shared_ptr<arrow::Table> almost_whole(int64_t rows, int64_t odd_row, int64_t odd_a, double odd_b) {
+  arrow::Int64Builder a;
+  arrow::DoubleBuilder b;
+  const auto elements = std::make_shared<arrow::DoubleBuilder>();
+  arrow::FixedSizeListBuilder x(arrow::default_memory_pool(), elements, 2);
+  for (int64_t i = 0; i < rows; ++i) {
+    const double value = i == odd_row ? odd_b : static_cast<double>(i);
+    EXPECT_TRUE(a.Append(i == odd_row ? odd_a : i).ok() && b.Append(value).ok());
+    EXPECT_TRUE((i == 1 ? x.AppendNull() : x.Append()).ok());
+    EXPECT_TRUE(i == 1 || (elements->Append(1).ok() && elements->Append(value).ok()));
+  }
+  const auto schema =
+      arrow::schema({arrow::field("a", arrow::int64(), false), arrow::field("b", arrow::float64(), false),
+                     arrow::field("x", arrow::fixed_size_list(arrow::float64(), 2))});
+  return arrow::Table::Make(schema, {*a.Finish(), *b.Finish(), *x.Finish()});
+}
+
+TEST_F(TableTest, WhatAnIntegerCannotHoldIsAnErrorThatNamesColumnAndRow) {
+  constexpr int64_t kRows = 300, kOdd = 217;
+  write_parquet(*almost_whole(kRows, kOdd, int64_t{1} << 40, 2.5), directory_ / "t.parquet", 100);
+  write_arrow(*almost_whole(kRows, kOdd, int64_t{1} << 40, 2.5), directory_ / "t.arrow");
+  write_parquet(*almost_whole(kRows, kOdd, 7, std::nan("")), directory_ / "nan.parquet", 100);
+  std::vector<int64_t> all(kRows);
+  std::iota(all.begin(), all.end(), int64_t{0});
+  const auto failure = [&](const std::string& file, const std::string& column, DType dtype) {
+    TableOptions options{.inputs = {{{column}, dtype}}};
+    if (column == "x") {
+      options.nulls = Nulls::kFill;
+      options.fill = -1;
+    }
+    const std::string text = error_text([&] { Table(directory_ / file, options).fetch(all); });
+    EXPECT_TRUE(text == "no error" || text.rfind(directory_ / file, 0) == 0) << text;
+    return text;
+  };
+  const auto says = [](const std::string& text, const std::string& part) {
+    return text.find(part) != std::string::npos;
+  };
+  for (const char* file : {"t.parquet", "t.arrow"}) {
+    EXPECT_TRUE(
+        says(failure(file, "a", DType::kI32), "column 'a' holds 1099511627776 in row 217, which i32 cannot hold"))
+        << failure(file, "a", DType::kI32);
+    EXPECT_TRUE(says(failure(file, "b", DType::kI64), "column 'b' holds 2.5 in row 217, which i64 cannot hold"));
+    EXPECT_TRUE(says(failure(file, "x", DType::kI64), "column 'x' holds 2.5 in row 217, which i64 cannot hold"));
+    EXPECT_EQ(failure(file, "a", DType::kI64), "no error");
+    EXPECT_EQ(failure(file, "a", DType::kF32), "no error");
+    EXPECT_EQ(failure(file, "b", DType::kF32), "no error");
+  }
+  EXPECT_TRUE(says(failure("nan.parquet", "b", DType::kI32), "column 'b' holds nan in row 217"));
+  EXPECT_EQ(failure("nan.parquet", "a", DType::kI32), "no error");
+}
+
+TEST_F(TableTest, NullsAreNotFilledWithWhatTheTypeCannotHold) {
+  write_parquet(*numbers(0, 10, 3), directory_ / "t.parquet", 10);
+  TableOptions options{.inputs = {{{"a"}, DType::kI64}}, .nulls = Nulls::kFill, .fill = 0.5};
+  EXPECT_NE(error_text([&] { Table(directory_ / "t.parquet", options); }).find("cannot be filled with 0.5"),
+            std::string::npos);
+  options.inputs[0].dtype = DType::kF32;
+  EXPECT_EQ(Table(directory_ / "t.parquet", options).size(), 10);
+}
+
 TEST_F(TableTest, ListsOfSeveralLengthsAreAnError) {
   arrow::ListBuilder x(arrow::default_memory_pool(), std::make_shared<arrow::DoubleBuilder>());
   for (int64_t i = 0; i < 4; ++i) {
@@ -360,11 +422,10 @@ TEST_F(TableTest, WhatIsWrongIsNamed) {
 
 TEST_F(TableTest, CloudStoresThatCannotBeReachedAreNamed) {
   // Nobody listens at port 9.
-  for (const char* uri :
-       {"gs://anonymous@b/t.parquet?scheme=http&endpoint_override=127.0.0.1:9&retry_limit_seconds=0.1",
-        "ftp://host/t.parquet"}) {
-    EXPECT_EQ(error_text([&] { Table(uri, floats({"a"})); }).find(uri), 0U) << uri;
-  }
+  const std::string options = "?scheme=http&endpoint_override=127.0.0.1:9&retry_limit_seconds=0.1";
+  EXPECT_EQ(
+      error_text([&] { Table("gs://anonymous@b/t.parquet" + options, floats({"a"})); }).find("gs://b/t.parquet: "), 0U);
+  EXPECT_EQ(error_text([&] { Table("ftp://host/t.parquet", floats({"a"})); }).find("ftp://host/t.parquet: "), 0U);
 }
 
 TEST_F(TableTest, InspectSaysWhatIsThere) {

@@ -180,5 +180,36 @@ TEST(DecodeJpegPart, ScalesDownAsFarAsTheTargetAllows) {
   EXPECT_EQ(decode_jpeg_part({bytes, name}, {}, all, {5, 7}).pixels.shape(), (Shape{6, 8, 3}));
 }
 
+TEST(DecodeImage, AVeryLongSideIsRefusedBeforeMemoryIsAskedFor) {
+  const std::string seeds = TW_SOURCE_DIR "/tests/fuzz/corpus/images/";
+  EXPECT_EQ(error_text([&] { read_image(seeds + "endless.png"); }),
+            seeds + "endless.png: 1 x 100000000 pixels; no side may be longer than 1048576");
+  EXPECT_EQ(read_image(seeds + "highest.png").shape(), (Shape{1048576, 1, 3}));
+}
+
+// libjpeg only warns, and fills in grey.
+TEST(DecodeImage, AJpegWhosePixelsDoNotMakeSenseIsRefused) {
+  for (const char* name : {"photo.jpg", "photo_progressive.jpg", "photo_gray.jpg"}) {
+    const std::vector<uint8_t> whole = bytes_of(name);
+    int bad_codes = 0;
+    for (size_t at = whole.size() / 2; at + 40 < whole.size(); at += 3) {
+      std::vector<uint8_t> damaged = whole;
+      // Ones only, which is no code of any length; a zero follows each byte of them, as in every file.
+      for (size_t i = 0; i < 20; i += 2) damaged[at + i] = 0xFF, damaged[at + i + 1] = 0;
+      const std::string text = error_text([&] { decode_image(damaged, "some/file"); });
+      if (text == "some/file: bad JPEG: Corrupt JPEG data: bad Huffman code") ++bad_codes;
+    }
+    EXPECT_GT(bad_codes, 0) << name;
+  }
+}
+
+TEST(DecodeImage, StrayBytesBetweenThePartsOfAJpegAreHarmless) {
+  std::vector<uint8_t> bytes = bytes_of("photo.jpg");
+  const int first_part = 4 + 256 * bytes[4] + bytes[5];
+  bytes.insert(bytes.begin() + first_part, {0, 0, 0});
+  bytes.insert(bytes.end(), {1, 2, 3});
+  expect_pixels_near(decode_image(bytes, "some/file"), golden_image("photo.jpg"), 1, 0.5, "photo.jpg");
+}
+
 }  // namespace
 }  // namespace thalweg::data

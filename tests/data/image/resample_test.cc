@@ -87,5 +87,24 @@ TEST(Color, AFactorOfOneChangesNothing) {
   }
 }
 
+// One row of the result is made of thousands of the source, which are not all kept at once.
+TEST(Resample, AVeryHighImageIsFilteredInBands) {
+  constexpr int64_t kHeight = 200'000;
+  Tensor high(DType::kU8, {kHeight, 2, 3});
+  for (int64_t y = 0; y < kHeight; ++y) {
+    for (int64_t i = 0; i < 6; ++i) high.data<uint8_t>()[6 * y + i] = static_cast<uint8_t>(y * 2654435761U >> 24U);
+  }
+  const Area all{0, 0, 2, static_cast<double>(kHeight)};
+  for (const auto& [name, interpolation] : kFilters) {
+    const Tensor wide = resample(high, all, {64, 700}, interpolation);
+    const Tensor narrow = resample(high, all, {64, 1}, interpolation);
+    for (int64_t y = 0; y < 64; ++y) {
+      for (int64_t x = 0; x < 700; ++x) {
+        ASSERT_EQ(wide.data<uint8_t>()[(700 * y + x) * 3], narrow.data<uint8_t>()[3 * y]) << name << ", row " << y;
+      }
+    }
+  }
+}
+
 }  // namespace
 }  // namespace thalweg::data

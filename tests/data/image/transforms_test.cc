@@ -218,5 +218,35 @@ TEST(Pipeline, SaysWhatIsWrongWithJson) {
   EXPECT_NE(error(R"({"transforms": [{"name": "resize", "height": "x"}]})"), "no error");
 }
 
+// The ratio of the sides is kept: what is long and narrow would become huge.
+TEST(Transforms, AFewPixelsDoNotBecomeBillions) {
+  const Pipeline predict({ResizeShorter{.shorter = 256}, CenterCrop{}});
+  const auto run = [&](const Pipeline& pipeline, int64_t height, int64_t width, const DecodeOptions& options) {
+    return error_text([&] {
+      ImageSample sample(Tensor::zeros(DType::kU8, {height, width, 3}), "some/file", options);
+      pipeline.transform(sample, {}, 0);
+    });
+  };
+  EXPECT_EQ(run(predict, 1, 65500, {}),
+            "some/file: 65500 x 1 pixels would become 16768000 x 256; at most 100000000 are allowed "
+            "(DecodeOptions::max_pixels), 1048576 on a side");
+  EXPECT_NE(run(predict, 4000, 1, {}), "no error");
+  EXPECT_EQ(run(predict, 1, 300, {}), "no error");
+  EXPECT_NE(run(predict, 1, 300, {.max_pixels = 1000}), "no error") << "20 million pixels";
+  EXPECT_EQ(run(predict, 20, 50, {.max_pixels = 1000}), "no error") << "what the pipeline wants is not that much";
+  const Pipeline expanded({Expand{.max_ratio = 100, .probability = 1}, Resize{}});
+  EXPECT_NE(run(expanded, 3000, 3000, {}), "no error");
+}
+
+TEST(Transforms, ErrorsNameTheImage) {
+  const Pipeline flipped({HorizontalFlip{.probability = 1}});
+  const std::string text = error_text([&] {
+    ImageSample sample(Tensor::zeros(DType::kU8, {4, 4, 3}), "some/file");
+    sample.masks = Tensor::zeros(DType::kU8, {1, 5, 5});  // of another size than the image
+    flipped.transform(sample, {}, 0);
+  });
+  EXPECT_EQ(text.rfind("some/file: horizontal_flip: ", 0), 0U) << text;
+}
+
 }  // namespace
 }  // namespace thalweg::data

@@ -1,5 +1,9 @@
 // Copyright The Thalweg Authors. SPDX-License-Identifier: Apache-2.0
 // The methods of io.thalweg.jni.NativeScores.
+#include <functional>
+#include <numeric>
+#include <vector>
+
 #include "jni_support.h"
 #include "thalweg/c_scores.h"
 
@@ -7,15 +11,25 @@ using namespace thalweg::jni;
 
 namespace {
 
-/// [rows, columns] over the memory of a direct buffer; [rows] if there is one column. Null, with an exception pending,
-/// if it is too small.
-const tw_tensor* matrix(JNIEnv* env, jobject buffer, tw_dtype dtype, jlong element_bytes, const int64_t (&dims)[2],
-                        tw_tensor* tensor) {
-  void* memory = memory_of(env, buffer, dims[0] * dims[1] * element_bytes, "a batch of scores");
-  if (memory == nullptr) return nullptr;
-  *tensor = {dtype, dims[1] == 1 ? 1 : 2, dims, memory};
-  return tensor;
+std::vector<int64_t> numbers_from(JNIEnv* env, jlongArray numbers) {
+  std::vector<jlong> read(static_cast<size_t>(env->GetArrayLength(numbers)));
+  env->GetLongArrayRegion(numbers, 0, static_cast<jsize>(read.size()), read.data());
+  return {read.begin(), read.end()};
 }
+
+/// Rows of the same dimensions in the memory of a direct buffer.
+struct RowTensor {
+  RowTensor(JNIEnv* env, jobject buffer, tw_dtype dtype, jlong element_bytes, jlong rows, jlongArray row_dims)
+      : dims(numbers_from(env, row_dims)) {
+    dims.insert(dims.begin(), rows);
+    const jlong elements = std::accumulate(dims.begin(), dims.end(), jlong{1}, std::multiplies<>());
+    void* memory = memory_of(env, buffer, elements * element_bytes, "a batch of scores");
+    tensor = {dtype, static_cast<int32_t>(dims.size()), dims.data(), memory};
+  }
+
+  std::vector<int64_t> dims;
+  tw_tensor tensor = {};
+};
 
 }  // namespace
 
@@ -32,18 +46,28 @@ JNIEXPORT jlong JNICALL Java_io_thalweg_jni_NativeScores_create(JNIEnv* env, jcl
 }
 
 JNIEXPORT void JNICALL Java_io_thalweg_jni_NativeScores_add(JNIEnv* env, jclass, jlong scores, jlong rows,
-                                                            jobject outputs, jlong output_columns, jobject targets,
-                                                            jlong target_columns) {
-  const int64_t output_dims[] = {rows, output_columns};
-  const int64_t target_dims[] = {rows, target_columns};
-  tw_tensor output = {};
-  tw_tensor target = {};
-  if (matrix(env, outputs, TW_F32, sizeof(float), output_dims, &output) == nullptr ||
-      matrix(env, targets, TW_F64, sizeof(double), target_dims, &target) == nullptr) {
-    return;
-  }
-  output.rank = 2;
-  succeeded(env, tw_scores_add(object_from<tw_scores>(scores), &output, &target));
+                                                            jobject outputs, jlongArray output_dims, jobject targets,
+                                                            jlongArray target_dims) {
+  guarded<int>(env, 0, [&] {
+    const RowTensor output(env, outputs, TW_F32, sizeof(float), rows, output_dims);
+    if (env->ExceptionCheck()) return 0;
+    const RowTensor target(env, targets, TW_F64, sizeof(double), rows, target_dims);
+    if (!env->ExceptionCheck()) {
+      succeeded(env, tw_scores_add(object_from<tw_scores>(scores), &output.tensor, &target.tensor));
+    }
+    return 0;
+  });
+}
+
+JNIEXPORT jstring JNICALL Java_io_thalweg_jni_NativeScores_targets(JNIEnv* env, jclass, jstring loss,
+                                                                   jlongArray output_dims) {
+  return guarded<jstring>(env, nullptr, [&]() -> jstring {
+    const std::vector<int64_t> dims = numbers_from(env, output_dims);
+    tw_result* result = nullptr;
+    const tw_status status =
+        tw_scores_targets(text_from(env, loss).c_str(), dims.data(), static_cast<int32_t>(dims.size()), &result);
+    return succeeded(env, status) ? text_and_free(env, result) : nullptr;
+  });
 }
 
 JNIEXPORT jdoubleArray JNICALL Java_io_thalweg_jni_NativeScores_state(JNIEnv* env, jclass, jlong scores) {

@@ -101,6 +101,10 @@ JNIEXPORT jstring JNICALL Java_io_thalweg_jni_NativeTraining_rendezvousState(JNI
   return succeeded(env, status) ? text_and_free(env, result) : nullptr;
 }
 
+JNIEXPORT void JNICALL Java_io_thalweg_jni_NativeTraining_acceptModel(JNIEnv* env, jclass, jlong rendezvous) {
+  succeeded(env, tw_rendezvous_accept(object_from<tw_rendezvous>(rendezvous)));
+}
+
 JNIEXPORT void JNICALL Java_io_thalweg_jni_NativeTraining_freeRendezvous(JNIEnv*, jclass, jlong rendezvous) {
   tw_rendezvous_free(object_from<tw_rendezvous>(rendezvous));
 }
@@ -149,6 +153,36 @@ JNIEXPORT jlong JNICALL Java_io_thalweg_jni_NativeTraining_create(JNIEnv* env, j
     tw_training* training = nullptr;
     return succeeded(env, tw_training_create(&options, &training)) ? handle_of(training) : 0;
   });
+}
+
+JNIEXPORT jboolean JNICALL Java_io_thalweg_jni_NativeTraining_join(JNIEnv* env, jclass, jlong training) {
+  const tw_status status = tw_training_join(object_from<tw_training>(training));
+  return status != TW_SEAT_TAKEN && succeeded(env, status) ? JNI_TRUE : JNI_FALSE;
+}
+
+JNIEXPORT void JNICALL Java_io_thalweg_jni_NativeTraining_reading(JNIEnv* env, jclass, jlong training, jlong rows) {
+  succeeded(env, tw_training_reading(object_from<tw_training>(training), rows));
+}
+
+JNIEXPORT void JNICALL Java_io_thalweg_jni_NativeTraining_fail(JNIEnv* env, jclass, jlong training, jstring why) {
+  guarded<int>(env, 0, [&] {
+    succeeded(env, tw_training_fail(object_from<tw_training>(training), text_from(env, why).c_str()));
+    return 0;
+  });
+}
+
+JNIEXPORT jboolean JNICALL Java_io_thalweg_jni_NativeTraining_gives(JNIEnv* env, jclass, jlong training) {
+  int32_t gives = 0;
+  return succeeded(env, tw_training_gives(object_from<tw_training>(training), &gives)) && gives != 0 ? JNI_TRUE
+                                                                                                     : JNI_FALSE;
+}
+
+JNIEXPORT void JNICALL Java_io_thalweg_jni_NativeTraining_gave(JNIEnv* env, jclass, jlong training) {
+  succeeded(env, tw_training_gave(object_from<tw_training>(training)));
+}
+
+JNIEXPORT void JNICALL Java_io_thalweg_jni_NativeTraining_validateOn(JNIEnv* env, jclass, jlong training, jlong rows) {
+  succeeded(env, tw_training_validate_on(object_from<tw_training>(training), object_from<tw_rows>(rows)));
 }
 
 JNIEXPORT jboolean JNICALL Java_io_thalweg_jni_NativeTraining_run(JNIEnv* env, jclass, jlong training, jlong rows) {

@@ -11,7 +11,7 @@ public final class Rendezvous implements AutoCloseable {
 
   /**
    * @param host by which workers reach this machine; the rendezvous itself listens at every address
-   * @param formSeconds how long the group may take to form, also after a loss; 0: the engine's default
+   * @param formSeconds how long a worker may be missing once the first has come; 0: the engine's default
    * @param tls whether workers must encrypt what goes over the network (group.tls in their settings)
    */
   public Rendezvous(String host, int workers, double formSeconds, boolean tls) {
@@ -32,6 +32,11 @@ public final class Rendezvous implements AutoCloseable {
   /** JSON, as tw_rendezvous_state describes it. */
   public String state() {
     return NativeTraining.rendezvousState(open());
+  }
+
+  /** The trained model is here: workers need not keep it any longer. */
+  public void acceptModel() {
+    NativeTraining.acceptModel(open());
   }
 
   @Override

@@ -16,9 +16,14 @@ public final class Scores implements AutoCloseable {
     handle = NativeScores.create(metrics, loss);
   }
 
-  /** A batch, in direct buffers: outputs as f32, targets as f64, row by row. */
-  public void add(long rows, ByteBuffer outputs, long outputColumns, ByteBuffer targets, long targetColumns) {
-    NativeScores.add(handle, rows, outputs, outputColumns, targets, targetColumns);
+  /** What a loss takes for the target of a row, as tw_scores_targets describes it; {@code outputDims} are of one row. */
+  public static String targets(String loss, long[] outputDims) {
+    return NativeScores.targets(loss, outputDims);
+  }
+
+  /** A batch, in direct buffers: outputs as f32, targets as f64, row by row; the dimensions are those of one row. */
+  public void add(long rows, ByteBuffer outputs, long[] outputDims, ByteBuffer targets, long[] targetDims) {
+    NativeScores.add(handle, rows, outputs, outputDims, targets, targetDims);
   }
 
   /** All that was added, for {@link #merge} elsewhere. */

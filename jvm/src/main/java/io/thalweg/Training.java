@@ -34,12 +34,46 @@ public final class Training implements AutoCloseable {
     return NativeTraining.model(source, settings, file.toString());
   }
 
-  /** Trains to the end; false if a worker of an earlier attempt does so already. */
+  /**
+   * Takes this worker's seat in the group, from when on the others wait for it; the time to read its rows. Waits while
+   * another worker of the same attempt has the seat. False if there is nothing to do: a worker of an earlier attempt does
+   * it, or the job is done.
+   */
+  public boolean join() {
+    return NativeTraining.join(handle);
+  }
+
+  /** Tells those who watch the group how many rows this worker has read. */
+  public void reading(long rows) {
+    NativeTraining.reading(handle, rows);
+  }
+
+  /** Ends the job for all workers, for a reason that another try would not change. */
+  public void fail(String why) {
+    NativeTraining.fail(handle, why);
+  }
+
+  /** Before the run: rows to measure the model on after every epoch, the same at every worker. */
+  public void validateOn(Rows rows) {
+    NativeTraining.validateOn(handle, rows.open());
+  }
+
+  /** Trains to the end; false as for {@link #join}. */
   public boolean run(Rows rows) {
     return NativeTraining.run(handle, rows.open());
   }
 
-  /** Makes {@link #run} fail soon. From any thread. */
+  /** After a run: waits until the model of this worker is wanted, true, or until the driver has one. */
+  public boolean gives() {
+    return NativeTraining.gives(handle);
+  }
+
+  /** The model that was wanted is on its way; otherwise another worker is asked for it once this one is closed. */
+  public void gave() {
+    NativeTraining.gave(handle);
+  }
+
+  /** Makes {@link #join}, {@link #run} and {@link #gives} fail soon. From any thread. */
   public synchronized void cancel() {
     if (handle != 0) {
       NativeTraining.cancel(handle);

@@ -14,7 +14,10 @@ public final class NativeScores {
   public static native long create(String metrics, String loss);
 
   public static native void add(
-      long scores, long rows, ByteBuffer outputs, long outputColumns, ByteBuffer targets, long targetColumns);
+      long scores, long rows, ByteBuffer outputs, long[] outputDims, ByteBuffer targets, long[] targetDims);
+
+  /** The result is JSON. */
+  public static native String targets(String loss, long[] outputDims);
 
   public static native double[] state(long scores);
 

@@ -27,6 +27,8 @@ public final class NativeTraining {
 
   public static native String rendezvousState(long rendezvous);
 
+  public static native void acceptModel(long rendezvous);
+
   public static native void freeRendezvous(long rendezvous);
 
   public static native long createRows(String fields, long memoryBytes, String directory);
@@ -41,8 +43,21 @@ public final class NativeTraining {
   public static native long create(
       String model, String settings, String rendezvous, String secret, String name, int seat, int attempt);
 
-  /** False if a worker of an earlier attempt has the seat. */
+  /** False if there is nothing to do: a worker of an earlier attempt has the seat, or the job is done. */
+  public static native boolean join(long training);
+
+  public static native void reading(long training, long rows);
+
+  public static native void fail(long training, String why);
+
+  public static native void validateOn(long training, long rows);
+
+  /** False as for {@link #join}. */
   public static native boolean run(long training, long rows);
+
+  public static native boolean gives(long training);
+
+  public static native void gave(long training);
 
   public static native void cancel(long training);
 

@@ -6,8 +6,11 @@ import io.thalweg.ThalwegException;
 import io.thalweg.ValueInfo;
 import io.thalweg.spark.columns.ScoreColumns;
 import io.thalweg.spark.columns.SourceColumns;
+import io.thalweg.spark.columns.TrainingColumns.Target;
+import java.util.Arrays;
 import java.util.Iterator;
 import java.util.List;
+import org.apache.spark.TaskContext;
 import org.apache.spark.api.java.function.FlatMapFunction;
 import org.apache.spark.sql.Dataset;
 import org.apache.spark.sql.Row;
@@ -15,13 +18,14 @@ import org.apache.spark.sql.Row;
 /** How well a model does on the rows of a DataFrame: each partition is a piece, the driver puts them together. */
 final class Evaluation {
   private static final String OUTPUT = "thalweg_evaluated_output";
+  private static final String ACCURACY = "accuracy";
 
-  private record Task(ScoreColumns columns, String metrics, String loss)
+  private record Task(ScoreColumns columns, String metrics, String loss, boolean skipBadRows)
       implements FlatMapFunction<Iterator<Row>, double[]> {
     @Override
     public Iterator<double[]> call(Iterator<Row> rows) {
       try (Scores scores = new Scores(metrics, loss)) {
-        columns.addTo(scores, rows);
+        columns.addTo(scores, rows, TaskContext.getPartitionId(), skipBadRows);
         return List.of(scores.state()).iterator();
       }
     }
@@ -29,9 +33,15 @@ final class Evaluation {
 
   private Evaluation() {}
 
-  /** JSON: names and values, of the model's first output. {@code loss} may be null. */
+  /**
+   * JSON: names and values, of the model's first output.
+   *
+   * @param model which is changed
+   * @param metrics null: accuracy, where the labels are classes or nothing else is asked for
+   * @param loss may be null
+   */
   static String run(
-      ThalwegModel model, ModelSignature signature, Dataset<?> rows, String[] labelColumns, String metrics, String loss) {
+      ThalwegModel model, ModelSignature signature, Dataset<?> rows, String[] labelColumns, String[] metrics, String loss) {
     ValueInfo output = signature.outputs().get(0);
     if (output.rowElements() < 0) {
       throw new ThalwegException("the output " + output + " has rows of any length; they cannot be evaluated");
@@ -39,10 +49,21 @@ final class Evaluation {
     Dataset<Row> answered =
         model.setOutputCols(OUTPUT).setOutputs(output.name()).setOutputKinds("array").transform(rows);
     SourceColumns source = new SourceColumns(answered.schema(), column -> signature.classes());
-    ScoreColumns columns = new ScoreColumns(source, OUTPUT, output.rowElements(), labelColumns, labelColumns.length);
-    try (Scores total = new Scores(metrics, loss)) {
-      answered.toJavaRDD().mapPartitions(new Task(columns, metrics, loss)).collect().forEach(total::merge);
+    ScoreColumns columns = new ScoreColumns(source, OUTPUT, output, labelColumns, targets(loss, output));
+    String[] usual = loss == null || columns.ofClasses() ? new String[] {ACCURACY} : new String[0];
+    String names = String.join(",", metrics != null ? metrics : usual);
+    Task task = new Task(columns, names, loss, model.getBadRows().equals("skip"));
+    try (Scores total = new Scores(names, loss)) {
+      answered.toJavaRDD().mapPartitions(task).collect().forEach(total::merge);
       return total.values();
     }
+  }
+
+  private static List<Target> targets(String loss, ValueInfo output) {
+    if (loss == null) {
+      return List.of();
+    }
+    long[] rowDims = Arrays.copyOfRange(output.dims(), 1, output.dims().length);
+    return ModelDescription.targets(Scores.targets(loss, rowDims));
   }
 }

@@ -2,15 +2,11 @@
 package io.thalweg.spark;
 
 import com.fasterxml.jackson.core.JsonProcessingException;
-import com.fasterxml.jackson.databind.JsonNode;
 import com.fasterxml.jackson.databind.ObjectMapper;
-import io.thalweg.DType;
 import io.thalweg.HostCache;
 import io.thalweg.Rendezvous;
 import io.thalweg.ThalwegException;
 import io.thalweg.Training;
-import io.thalweg.ValueInfo;
-import io.thalweg.spark.columns.ClassNumbers;
 import io.thalweg.spark.columns.ModelInput;
 import io.thalweg.spark.columns.SourceColumns;
 import io.thalweg.spark.columns.TrainingColumns;
@@ -23,20 +19,22 @@ import java.util.Arrays;
 import java.util.LinkedHashMap;
 import java.util.LinkedHashSet;
 import java.util.List;
-import java.util.Locale;
 import java.util.Map;
+import java.util.Optional;
 import java.util.OptionalLong;
 import java.util.Set;
 import org.apache.spark.SparkEnv;
+import org.apache.spark.api.java.JavaRDD;
 import org.apache.spark.api.java.JavaSparkContext;
 import org.apache.spark.sql.Column;
 import org.apache.spark.sql.Dataset;
 import org.apache.spark.sql.Row;
+import org.apache.spark.sql.catalyst.InternalRow;
+import org.apache.spark.sql.functions;
 
 /** One fit, as the driver sees it. */
 final class Fit {
   private static final ObjectMapper MAPPER = new ObjectMapper();
-  private static final String ZOO = "zoo:";
   private static final String PACKED = "model.safetensors";
 
   /** Makes the model that workers begin with, once nothing else is wrong. */
@@ -65,21 +63,34 @@ final class Fit {
     wanted.addAll(List.of(estimator.required(estimator.labelCols())));
     wanted.forEach(source::type);
     source.imageNames().ifPresent(wanted::add);
-    return all.select(wanted.stream().map(column -> QueryPlans.column(all, column)).toArray(Column[]::new));
+    List<Column> columns = new ArrayList<>();
+    wanted.forEach(column -> columns.add(QueryPlans.column(all, column)));
+    mark().ifPresent(
+        column -> {
+          source.type(column);
+          columns.add(Validation.mark(all, column));
+        });
+    return all.select(columns.toArray(new Column[0]));
+  }
+
+  /** The column that marks rows to validate on. */
+  private Optional<String> mark() {
+    return estimator.value(estimator.validationIndicatorCol());
   }
 
   /** The trained model, in this host's cache. */
   TrainedModel run() {
-    TrainingSettings settings = new TrainingSettings(estimator, workers.threads(), sparkEncrypts());
+    TrainingSettings settings = new TrainingSettings(estimator, sparkEncrypts());
     String source = estimator.required(estimator.model());
     try {
-      if (source.startsWith(ZOO)) {
-        JsonNode description = MAPPER.readTree(Training.describeModel(source, settings.toml()));
+      if (!estimator.startsFromFile()) {
+        ModelDescription description =
+            ModelDescription.parse(Training.describeModel(source, settings.toml(workers.threads())));
         return train(settings, description, () -> StartModel.ofZoo(source));
       }
       Path packed = HostCache.standard().newFile(".safetensors");
       try {
-        JsonNode description = describe(source, settings, packed);
+        ModelDescription description = describe(settings, packed);
         return train(settings, description, () -> broadcast(packed));
       } finally {
         Files.deleteIfExists(packed);
@@ -96,10 +107,11 @@ final class Fit {
   }
 
   /** Of a file on any file system that Spark knows, which is written to {@code packed} for the workers. */
-  private JsonNode describe(String source, TrainingSettings settings, Path packed) throws IOException {
-    ModelFile file = ModelFile.read(source, context.hadoopConfiguration());
+  private ModelDescription describe(TrainingSettings settings, Path packed) {
+    ModelFile file = estimator.startFile(context.hadoopConfiguration());
     try {
-      return MAPPER.readTree(Training.describeModel(file.path().toString(), settings.toml(), packed));
+      return ModelDescription.parse(
+          Training.describeModel(file.path().toString(), settings.toml(workers.threads()), packed));
     } finally {
       Reference.reachabilityFence(file);
     }
@@ -109,30 +121,52 @@ final class Fit {
     return StartModel.ofFile(new BroadcastFile(packed, PACKED, HostCache.sha256(packed), context));
   }
 
-  private TrainingColumns columns(JsonNode description) {
-    List<ValueInfo> inputs = new ArrayList<>();
-    for (JsonNode input : description.get("inputs")) {
-      inputs.add(new ValueInfo(input.get("name").asText(), dtype(input), dims(input)));
-    }
-    List<TrainingColumns.Target> targets = new ArrayList<>();
-    for (JsonNode target : description.get("targets")) {
-      targets.add(new TrainingColumns.Target(dtype(target), dims(target), classes(target.path("classes"))));
-    }
+  private TrainingColumns columns(ModelDescription description, String augmentation) {
     String preprocessing = estimator.value(estimator.preprocessing()).orElse(null);
     SourceColumns source = new SourceColumns(rows.schema(), texts);
     return new TrainingColumns(
-        ModelInput.assign(inputs, source, estimator.required(estimator.inputCols()), preprocessing),
-        estimator.value(estimator.augmentation()).orElse(null),
-        targets,
+        ModelInput.assign(description.inputs(), source, estimator.required(estimator.inputCols()), preprocessing),
+        augmentation,
+        description.targets(),
         source,
         estimator.required(estimator.labelCols()));
   }
 
+  /** Null if no rows are marked for it. */
+  private Validation validation(ModelDescription description) {
+    if (mark().isEmpty()) {
+      if (description.patience() > 0) {
+        throw new ThalwegException(
+            "train.patience is set, but there is nothing to validate on: set validationIndicatorCol to a column that marks"
+                + " some rows for it");
+      }
+      return null;
+    }
+    return new Validation(rows.schema().length() - 1, columns(description, null).json());
+  }
+
+  /** Null unless they are on a file system that the engine does not know. */
+  private RemoteCheckpoints.Place checkpoints() {
+    return estimator
+        .value(estimator.checkpoints())
+        .filter(RemoteCheckpoints::handles)
+        .map(folder -> RemoteCheckpoints.find(folder, context.hadoopConfiguration()))
+        .orElse(null);
+  }
+
+  /** The rows to validate on, or those to train on. */
+  private Dataset<Row> marked(boolean forValidation) {
+    if (mark().isEmpty()) {
+      return rows;
+    }
+    Column marked = QueryPlans.column(rows, mark().get());
+    return rows.where(forValidation ? marked : functions.not(marked));
+  }
+
   /** Of each worker, at most, in memory; 0: the engine's default. */
-  private long rowBytes(JsonNode description) {
-    JsonNode memory = description.get("memory");
-    long samples = (description.get("batch_size").asLong() + workers.count() - 1) / workers.count();
-    long modelBytes = memory.get("weights").asLong() + samples * memory.get("sample").asLong();
+  private long rowBytes(ModelDescription description) {
+    long samples = (description.batchSize() + workers.count() - 1) / workers.count();
+    long modelBytes = description.trainingBytes() + samples * description.sampleBytes();
     OptionalLong asked = OptionalLong.empty();
     if (estimator.isDefined(estimator.memoryBytes())) {
       asked = OptionalLong.of((long) estimator.required(estimator.memoryBytes()));
@@ -141,25 +175,34 @@ final class Fit {
     return available.rowBytes(workers.perExecutor(), modelBytes, asked).orElse(0);
   }
 
-  private TrainedModel train(TrainingSettings settings, JsonNode description, ModelMaker maker) throws IOException {
-    ModelLimit.checkResult(description.get("bytes").asLong(), context.getConf());
-    TrainingColumns columns = columns(description);
+  private TrainedModel train(TrainingSettings settings, ModelDescription description, ModelMaker maker) throws IOException {
+    ModelLimit.checkResult(description.bytes(), context.getConf());
+    TrainingColumns columns = columns(description, estimator.value(estimator.augmentation()).orElse(null));
+    Validation validation = validation(description);
+    if (validation != null && !columns.ofClasses()) {
+      settings.setUsual("train.metric=\"\""); // accuracy else
+    }
     long rowBytes = rowBytes(description);
     double formSeconds = estimator.value(estimator.formSeconds()).map(value -> (double) value).orElse(0.0);
     StartModel model = maker.make();
-    try (Rendezvous rendezvous = new Rendezvous(workers.driverHost(), workers.count(), formSeconds, settings.tls())) {
+    try (FitTurn turn = workers.takeTurn();
+        Rendezvous rendezvous = new Rendezvous(workers.driverHost(), workers.count(), formSeconds, settings.tls())) {
       TrainingPlan plan =
           new TrainingPlan(
               model,
               columns,
-              settings.toml(),
+              validation,
+              settings,
+              new WorkerThreads(workers.threads(), workers.threadsAsked(), workers.perExecutor()),
+              checkpoints(),
               rendezvous.address(),
               rendezvous.secret(),
               rowBytes,
               estimator.value(estimator.badRows()).orElse("").equals("skip"),
               metadata());
-      try (TrainingJobs jobs = new TrainingJobs(workers.spread(rows), plan)) {
-        return TrainedModel.of(new FitWatch(rendezvous, jobs, estimator::setProgress).await());
+      JavaRDD<InternalRow> spread = workers.spread(marked(false), validation == null ? null : marked(true));
+      try (TrainingJobs jobs = new TrainingJobs(spread, plan)) {
+        return TrainedModel.of(new FitWatch(rendezvous, jobs, estimator::setProgress).await(), description.loss());
       }
     } finally {
       model.destroy();
@@ -181,21 +224,5 @@ final class Fit {
 
   private List<String> classNames() {
     return estimator.value(estimator.classNames()).map(Arrays::asList).orElse(List.of());
-  }
-
-  private static DType dtype(JsonNode value) {
-    return DType.valueOf(value.get("dtype").asText().toUpperCase(Locale.ROOT));
-  }
-
-  private static ClassNumbers classes(JsonNode value) {
-    return value.isMissingNode() ? null : new ClassNumbers(value.get("count").asLong(), value.get("ignored").asLong());
-  }
-
-  private static long[] dims(JsonNode value) {
-    long[] dims = new long[value.get("shape").size()];
-    for (int i = 0; i < dims.length; ++i) {
-      dims[i] = value.get("shape").get(i).asLong();
-    }
-    return dims;
   }
 }

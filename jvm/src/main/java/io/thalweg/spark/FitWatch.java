@@ -6,6 +6,7 @@ import com.fasterxml.jackson.databind.ObjectMapper;
 import io.thalweg.Rendezvous;
 import io.thalweg.ThalwegException;
 import java.io.IOException;
+import java.util.ArrayList;
 import java.util.List;
 import java.util.concurrent.CancellationException;
 import java.util.concurrent.ExecutionException;
@@ -19,7 +20,8 @@ import org.slf4j.LoggerFactory;
 final class FitWatch {
   private static final Logger LOG = LoggerFactory.getLogger(FitWatch.class);
   private static final ObjectMapper MAPPER = new ObjectMapper();
-  private static final long INTERVAL_MILLISECONDS = 200;
+  /** Short, because workers stay until they know that the model has come. */
+  private static final long INTERVAL_MILLISECONDS = 50;
 
   private final Rendezvous rendezvous;
   private final TrainingJobs jobs;
@@ -37,7 +39,9 @@ final class FitWatch {
     try {
       for (; ; ) {
         try {
-          List<TrainingOutcome> outcomes = jobs.outcomes(INTERVAL_MILLISECONDS, TimeUnit.MILLISECONDS);
+          List<TrainingOutcome> outcomes = new ArrayList<>(jobs.outcomes(INTERVAL_MILLISECONDS, TimeUnit.MILLISECONDS));
+          letGo();
+          outcomes.addAll(jobs.outcomesOfRestarted());
           show(state());
           return outcomes;
         } catch (TimeoutException stillRunning) {
@@ -56,12 +60,20 @@ final class FitWatch {
   }
 
   private void look() throws IOException {
+    letGo();
     JsonNode state = state();
     show(state);
     state.get("forsaken_seats").forEach(seat -> jobs.restart(seat.asInt()));
     String error = state.get("error").asText();
     if (!error.isEmpty()) {
       throw new ThalwegException(error);
+    }
+  }
+
+  /** Workers keep the model until it is here. */
+  private void letGo() {
+    if (jobs.hasModel()) {
+      rendezvous.acceptModel();
     }
   }
 

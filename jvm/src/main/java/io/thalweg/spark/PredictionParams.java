@@ -16,6 +16,8 @@ public interface PredictionParams extends Params {
   /** The parameters of one stage. */
   final class Holder {
     final StringArrayParam inputCols;
+    final StringArrayParam labelCols;
+    final Param<String> loss;
     final StringArrayParam outputCols;
     final StringArrayParam outputs;
     final StringArrayParam outputKinds;
@@ -28,6 +30,8 @@ public interface PredictionParams extends Params {
 
     Holder(Params parent) {
       inputCols = new StringArrayParam(parent, "inputCols", "columns that the model's inputs are made of, in order");
+      labelCols = new StringArrayParam(parent, "labelCols", "columns of labels to evaluate against; those of the fit");
+      loss = new Param<>(parent, "loss", "to evaluate by; that of the fit");
       outputCols = new StringArrayParam(parent, "outputCols", "columns to add; by default one for each output of the model");
       outputs =
           new StringArrayParam(
@@ -60,6 +64,14 @@ public interface PredictionParams extends Params {
 
   default StringArrayParam inputCols() {
     return predictionParams().inputCols;
+  }
+
+  default StringArrayParam labelCols() {
+    return predictionParams().labelCols;
+  }
+
+  default Param<String> loss() {
+    return predictionParams().loss;
   }
 
   default StringArrayParam outputCols() {
@@ -96,5 +108,53 @@ public interface PredictionParams extends Params {
 
   default BooleanParam spread() {
     return predictionParams().spread;
+  }
+
+  default String[] getInputCols() {
+    return getOrDefault(inputCols());
+  }
+
+  default String[] getLabelCols() {
+    return getOrDefault(labelCols());
+  }
+
+  default String getLoss() {
+    return getOrDefault(loss());
+  }
+
+  default String[] getOutputCols() {
+    return getOrDefault(outputCols());
+  }
+
+  default String[] getOutputs() {
+    return getOrDefault(outputs());
+  }
+
+  default String[] getOutputKinds() {
+    return getOrDefault(outputKinds());
+  }
+
+  default int getBatchSize() {
+    return (int) getOrDefault((Param<?>) batchSize());
+  }
+
+  default int getThreads() {
+    return (int) getOrDefault((Param<?>) threads());
+  }
+
+  default String getPrecision() {
+    return getOrDefault(precision());
+  }
+
+  default String getBadRows() {
+    return getOrDefault(badRows());
+  }
+
+  default String getPreprocessing() {
+    return getOrDefault(preprocessing());
+  }
+
+  default boolean getSpread() {
+    return (boolean) getOrDefault((Param<?>) spread());
   }
 }

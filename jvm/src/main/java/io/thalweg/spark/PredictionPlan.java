@@ -2,7 +2,6 @@
 package io.thalweg.spark;
 
 import io.thalweg.Model;
-import io.thalweg.ThalwegException;
 import io.thalweg.spark.columns.ModelInput;
 import io.thalweg.spark.columns.OutputColumn;
 import java.io.Serializable;
@@ -31,14 +30,7 @@ record PredictionPlan(
 
   /** The schema after the stage. */
   StructType schema(StructType before) {
-    StructType after = before;
-    for (OutputColumn output : outputs) {
-      if (List.of(before.fieldNames()).contains(output.field().name())) {
-        throw new ThalwegException("the output column '" + output.field().name() + "' exists already");
-      }
-      after = after.add(output.field());
-    }
-    return after;
+    return OutputColumn.appended(before, outputs);
   }
 
   /** The rows that a run takes if the model fixes their number, otherwise -1. */

@@ -2,30 +2,37 @@
 package io.thalweg.spark;
 
 import io.thalweg.ThalwegException;
+import io.thalweg.Training;
+import io.thalweg.spark.columns.OutputColumn;
 import io.thalweg.spark.columns.OutputKind;
+import java.lang.ref.Reference;
 import java.util.Arrays;
 import java.util.List;
 import java.util.Optional;
+import org.apache.hadoop.conf.Configuration;
 import org.apache.spark.ml.Estimator;
 import org.apache.spark.ml.param.Param;
 import org.apache.spark.ml.param.ParamMap;
-import org.apache.spark.ml.util.DefaultParamsReader;
-import org.apache.spark.ml.util.DefaultParamsWriter;
 import org.apache.spark.ml.util.Identifiable$;
 import org.apache.spark.ml.util.MLReader;
 import org.apache.spark.ml.util.MLWritable;
 import org.apache.spark.ml.util.MLWriter;
 import org.apache.spark.sql.Dataset;
+import org.apache.spark.sql.SparkSession;
 import org.apache.spark.sql.types.StringType;
 import org.apache.spark.sql.types.StructType;
 
 /** Trains a model on the rows of a DataFrame, in the executors that Spark has, and gives a {@link ThalwegModel}. */
 public final class ThalwegEstimator extends Estimator<ThalwegModel> implements TrainingParams, MLWritable {
   private static final long serialVersionUID = 1L;
+  private static final String ZOO = "zoo:";
 
   private final String uid;
   private final transient TrainingParams.Holder params;
   private transient volatile String progress = "";
+  /** The model of a stage that was read: what it was read from may be replaced. */
+  private transient ModelFile start;
+  private transient String startSource;
 
   public ThalwegEstimator() {
     this(Identifiable$.MODULE$.randomUID("ThalwegEstimator"));
@@ -56,6 +63,10 @@ public final class ThalwegEstimator extends Estimator<ThalwegModel> implements T
 
   public ThalwegEstimator setLabelCols(String... columns) {
     return (ThalwegEstimator) set(labelCols(), columns);
+  }
+
+  public ThalwegEstimator setValidationIndicatorCol(String column) {
+    return (ThalwegEstimator) set(validationIndicatorCol(), column);
   }
 
   public ThalwegEstimator setOutputCols(String... columns) {
@@ -155,18 +166,22 @@ public final class ThalwegEstimator extends Estimator<ThalwegModel> implements T
     model.setInputCols(required(inputCols()));
     value(outputCols()).ifPresent(model::setOutputCols);
     value(outputKinds()).or(() -> kindsFor(dataset.schema())).ifPresent(model::setOutputKinds);
+    model.setLabelCols(required(labelCols())).setLoss(trained.loss());
     value(badRows()).ifPresent(model::setBadRows);
     return model.setParent(this);
   }
 
   /** Labels that are texts come out as texts. */
   private Optional<String[]> kindsFor(StructType schema) {
-    boolean texts =
-        Arrays.stream(required(labelCols())).anyMatch(column -> schema.apply(column).dataType() instanceof StringType);
-    return texts ? Optional.of(new String[] {OutputKind.LABEL.toString()}) : Optional.empty();
+    return hasTexts(schema) ? Optional.of(new String[] {OutputKind.LABEL.toString()}) : Optional.empty();
   }
 
-  /** Checks what can be checked without the model; what the model adds is known once it is there. */
+  private boolean hasTexts(StructType schema) {
+    return Arrays.stream(required(labelCols()))
+        .anyMatch(column -> schema.apply(column).dataType() instanceof StringType);
+  }
+
+  /** As the trained model will have it. */
   @Override
   public StructType transformSchema(StructType schema) {
     for (Param<String[]> columns : List.of(inputCols(), labelCols())) {
@@ -174,7 +189,44 @@ public final class ThalwegEstimator extends Estimator<ThalwegModel> implements T
         schema.apply(column);
       }
     }
-    return schema;
+    return OutputColumn.appended(schema, outputColumns(schema));
+  }
+
+  private List<OutputColumn> outputColumns(StructType schema) {
+    String[] kinds = value(outputKinds()).or(() -> kindsFor(schema)).orElse(new String[] {OutputKind.ARRAY.toString()});
+    List<String> classes = value(classNames()).map(List::of).orElse(hasTexts(schema) ? List.of("of the labels") : List.of());
+    return OutputColumn.list(value(outputCols()).orElse(null), null, kinds, describe().outputs(), classes);
+  }
+
+  private ModelDescription describe() {
+    String settings = new TrainingSettings(this, false).toml(1);
+    if (!startsFromFile()) {
+      return ModelDescription.parse(Training.describeModel(required(model()), settings));
+    }
+    ModelFile file = startFile(SparkSession.active().sparkContext().hadoopConfiguration());
+    try {
+      return ModelDescription.parse(Training.describeModel(file.path().toString(), settings));
+    } finally {
+      Reference.reachabilityFence(file);
+    }
+  }
+
+  /** Whether the model to begin with is no known one, which is built where it is needed. */
+  boolean startsFromFile() {
+    return value(model()).map(source -> !source.startsWith(ZOO)).orElse(false);
+  }
+
+  /** The model to begin with, from any file system that Spark knows. */
+  ModelFile startFile(Configuration configuration) {
+    String source = required(model());
+    return source.equals(startSource) ? start : ModelFile.read(source, configuration);
+  }
+
+  /** Begins with this file, as it is now. */
+  void startFrom(String source, Configuration configuration) {
+    setModel(source);
+    start = ModelFile.read(source, configuration);
+    startSource = source;
   }
 
   <T> T required(Param<T> param) {
@@ -189,16 +241,19 @@ public final class ThalwegEstimator extends Estimator<ThalwegModel> implements T
 
   @Override
   public ThalwegEstimator copy(ParamMap extra) {
-    return defaultCopy(extra);
+    ThalwegEstimator copied = copyValues(new ThalwegEstimator(uid), extra);
+    copied.start = start;
+    copied.startSource = startSource;
+    return copied;
   }
 
   @Override
   public MLWriter write() {
-    return new DefaultParamsWriter(this);
+    return new ThalwegEstimatorWriter(this);
   }
 
   public static MLReader<ThalwegEstimator> read() {
-    return new DefaultParamsReader<>();
+    return new ThalwegEstimatorReader();
   }
 
   public static ThalwegEstimator load(String path) {

@@ -3,14 +3,11 @@ package io.thalweg.spark;
 
 import io.thalweg.Model.Precision;
 import io.thalweg.ThalwegException;
-import io.thalweg.ValueInfo;
 import io.thalweg.spark.columns.ModelInput;
 import io.thalweg.spark.columns.OutputColumn;
-import io.thalweg.spark.columns.OutputKind;
 import io.thalweg.spark.columns.SourceColumns;
 import java.io.IOException;
 import java.util.ArrayList;
-import java.util.Arrays;
 import java.util.List;
 import java.util.Locale;
 import org.apache.hadoop.fs.Path;
@@ -133,6 +130,14 @@ public final class ThalwegModel extends Model<ThalwegModel> implements Predictio
     return (ThalwegModel) set(preprocessing(), json);
   }
 
+  public ThalwegModel setLabelCols(String... columns) {
+    return (ThalwegModel) set(labelCols(), columns);
+  }
+
+  public ThalwegModel setLoss(String name) {
+    return (ThalwegModel) set(loss(), name);
+  }
+
   public ThalwegModel setSpread(boolean whether) {
     return (ThalwegModel) set(spread(), (Object) whether);
   }
@@ -182,26 +187,9 @@ public final class ThalwegModel extends Model<ThalwegModel> implements Predictio
   }
 
   private List<OutputColumn> outputColumns() {
-    List<String> known = signature.outputs().stream().map(ValueInfo::name).toList();
-    String[] columns = isDefined(outputCols()) ? getOrDefault(outputCols()) : known.toArray(new String[0]);
-    String[] kinds = getOrDefault(outputKinds());
-    List<OutputColumn> result = new ArrayList<>();
-    for (int i = 0; i < columns.length; ++i) {
-      int output = isDefined(outputs()) ? known.indexOf(at(getOrDefault(outputs()), i)) : known.size() == 1 ? 0 : i;
-      if (output < 0 || output >= known.size()) {
-        throw new ThalwegException(
-            "there is no output of the model for column '" + columns[i] + "'; its outputs are " + known);
-      }
-      result.add(new OutputColumn(columns[i], output, signature.outputs().get(output), OutputKind.of(at(kinds, i)), signature.classNames()));
-    }
-    return result;
-  }
-
-  private static String at(String[] values, int index) {
-    if (values.length != 1 && index >= values.length) {
-      throw new ThalwegException("outputs or outputKinds has fewer entries than outputCols: " + Arrays.toString(values));
-    }
-    return values.length == 1 ? values[0] : values[index];
+    String[] columns = isDefined(outputCols()) ? getOrDefault(outputCols()) : null;
+    String[] chosen = isDefined(outputs()) ? getOrDefault(outputs()) : null;
+    return OutputColumn.list(columns, chosen, getOrDefault(outputKinds()), signature.outputs(), signature.classNames());
   }
 
   @Override
@@ -214,16 +202,23 @@ public final class ThalwegModel extends Model<ThalwegModel> implements Predictio
     return copied.setParent(parent());
   }
 
+  /** The same with labelCols, the loss of the fit, and accuracy if that loss takes classes. */
+  public String evaluate(Dataset<?> rows) {
+    return evaluate(rows, null, null, null);
+  }
+
   /**
    * Compares the model's first output with labels.
    *
-   * @param metrics such as accuracy or auc
-   * @param loss the name of one; null for none
+   * @param labelColumns null: those of the parameter labelCols
+   * @param metrics such as accuracy or auc; null: accuracy, if the labels are classes
+   * @param loss the name of one; null: that of the parameter loss, if it is set
    * @return a JSON object of names and values
    */
   public String evaluate(Dataset<?> rows, String[] labelColumns, String[] metrics, String loss) {
-    ThalwegModel copied = copy(ParamMap$.MODULE$.empty());
-    return Evaluation.run(copied, signature, rows, labelColumns, String.join(",", metrics), loss);
+    String[] labels = labelColumns != null ? labelColumns : required(labelCols());
+    String chosen = loss != null || !isDefined(loss()) ? loss : getOrDefault(loss());
+    return Evaluation.run(copy(ParamMap$.MODULE$.empty()), signature, rows, labels, metrics, chosen);
   }
 
   /** How the fit went that made this model, as JSON (docs/spark.md); null if it was read from a file. */

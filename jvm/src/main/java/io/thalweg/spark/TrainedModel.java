@@ -3,6 +3,7 @@ package io.thalweg.spark;
 
 import com.fasterxml.jackson.databind.JsonNode;
 import com.fasterxml.jackson.databind.ObjectMapper;
+import com.fasterxml.jackson.databind.node.ArrayNode;
 import com.fasterxml.jackson.databind.node.ObjectNode;
 import io.thalweg.ThalwegException;
 import java.io.IOException;
@@ -14,18 +15,20 @@ import org.slf4j.LoggerFactory;
  * What a fit gives.
  *
  * @param file in this host's cache
- * @param report JSON: "workers", "steps", "tls", "epochs" (a list of records), "rows", "skipped_rows" (left out because their
- *     values do not fit) and "skipped_samples" (left out because their images cannot be read, each in every epoch)
+ * @param loss the name of the one that it was trained with
+ * @param report JSON: "workers", "places" (what each worker is called, its threads and rows), "steps", "tls", "epochs" (a
+ *     list of records), "rows", "skipped_rows" (left out because their values do not fit) and "skipped_samples" (left out
+ *     because their images cannot be read, each in every epoch)
  */
-record TrainedModel(ModelFile file, String report) {
+record TrainedModel(ModelFile file, String report, String loss) {
   private static final Logger LOG = LoggerFactory.getLogger(TrainedModel.class);
   private static final ObjectMapper MAPPER = new ObjectMapper();
 
   /** Of what the workers gave back. */
-  static TrainedModel of(List<TrainingOutcome> outcomes) throws IOException {
+  static TrainedModel of(List<TrainingOutcome> outcomes, String loss) throws IOException {
     for (TrainingOutcome outcome : outcomes) {
       if (outcome.model() != null) {
-        return new TrainedModel(ModelFile.keep(outcome.model()), report(outcome, outcomes));
+        return new TrainedModel(ModelFile.keep(outcome.model()), report(outcome, outcomes), loss);
       }
     }
     throw new ThalwegException("no worker has given the trained model back");
@@ -33,11 +36,9 @@ record TrainedModel(ModelFile file, String report) {
 
   /** What one worker says of the whole, with the sums over all. */
   private static String report(TrainingOutcome speaker, List<TrainingOutcome> outcomes) throws IOException {
-    long rows = 0;
     long skippedRows = 0;
     long skippedSamples = 0;
     for (TrainingOutcome outcome : outcomes) {
-      rows += outcome.rows();
       skippedRows += outcome.skippedRows();
       JsonNode said = MAPPER.readTree(outcome.report() == null ? "{}" : outcome.report());
       skippedSamples += said.path("skipped").path("count").asLong();
@@ -49,9 +50,16 @@ record TrainedModel(ModelFile file, String report) {
     JsonNode own = MAPPER.readTree(speaker.report());
     ObjectNode report = MAPPER.createObjectNode();
     report.set("workers", own.get("workers"));
+    ArrayNode places = report.putArray("places");
+    for (TrainingOutcome outcome : outcomes) {
+      if (outcome.report() != null) {
+        places.addObject().put("worker", outcome.place()).put("threads", outcome.threads()).put("rows", outcome.rows());
+      }
+    }
     report.set("steps", own.get("steps"));
     report.set("tls", own.get("tls"));
     report.set("epochs", own.get("epochs"));
-    return report.put("rows", rows).put("skipped_rows", skippedRows).put("skipped_samples", skippedSamples).toString();
+    report.set("rows", own.get("rows"));
+    return report.put("skipped_rows", skippedRows).put("skipped_samples", skippedSamples).toString();
   }
 }

@@ -2,6 +2,7 @@
 package io.thalweg.spark;
 
 import java.io.Serializable;
+import java.util.ArrayList;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
@@ -13,6 +14,7 @@ import org.apache.spark.api.java.JavaFutureAction;
 import org.apache.spark.api.java.JavaRDD;
 import org.apache.spark.rdd.PartitionPruningRDD;
 import org.apache.spark.sql.catalyst.InternalRow;
+import org.apache.spark.util.LongAccumulator;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 import scala.Function1;
@@ -30,6 +32,7 @@ final class TrainingJobs implements AutoCloseable {
 
   private final JavaRDD<InternalRow> rows;
   private final TrainingPlan plan;
+  private final LongAccumulator given;
   private final JavaFutureAction<List<TrainingOutcome>> all;
   private final Map<Integer, JavaFutureAction<List<TrainingOutcome>>> single = new HashMap<>();
 
@@ -37,13 +40,33 @@ final class TrainingJobs implements AutoCloseable {
   TrainingJobs(JavaRDD<InternalRow> rows, TrainingPlan plan) {
     this.rows = rows;
     this.plan = plan;
-    this.all = rows.mapPartitionsWithIndex(new TrainingTask(plan), false).collectAsync();
+    this.given = rows.context().longAccumulator();
+    this.all = rows.mapPartitionsWithIndex(new TrainingTask(plan, given), false).collectAsync();
   }
 
-  /** When all workers have ended. */
+  /** Whether the outcome of a worker that has the model is in this process; Spark then still waits for the other workers. */
+  boolean hasModel() {
+    return given.value() > 0;
+  }
+
+  /** When all workers have ended, but for those in jobs of their own. */
   List<TrainingOutcome> outcomes(long timeout, TimeUnit unit)
       throws InterruptedException, ExecutionException, TimeoutException {
     return all.get(timeout, unit);
+  }
+
+  /** Of the workers in jobs of their own, which have little left to do when all others have ended. */
+  List<TrainingOutcome> outcomesOfRestarted() throws InterruptedException {
+    List<TrainingOutcome> outcomes = new ArrayList<>();
+    long end = System.nanoTime() + TimeUnit.SECONDS.toNanos(END_SECONDS);
+    for (JavaFutureAction<List<TrainingOutcome>> job : single.values()) {
+      try {
+        outcomes.addAll(job.get(Math.max(0, end - System.nanoTime()), TimeUnit.NANOSECONDS));
+      } catch (ExecutionException | TimeoutException | CancellationException over) {
+        LOG.debug("a worker's own job did not end by itself", over);
+      }
+    }
+    return outcomes;
   }
 
   /** Starts the worker of this seat in a job of its own, unless there is one already. */
@@ -55,23 +78,13 @@ final class TrainingJobs implements AutoCloseable {
     LOG.warn("Thalweg starts worker {} again in a job of its own: it was lost, and Spark takes its partition for done", seat);
     Function1<Object, Object> chosen = (Function1<Object, Object> & Serializable) partition -> (int) partition == seat;
     JavaRDD<InternalRow> own = PartitionPruningRDD.create(rows.rdd(), chosen).toJavaRDD();
-    single.put(seat, own.mapPartitionsWithIndex(new TrainingTask(plan, seat), false).collectAsync());
+    single.put(seat, own.mapPartitionsWithIndex(new TrainingTask(plan, given, seat), false).collectAsync());
   }
 
-  /** Ends what still runs; what is about to end by itself is waited for. */
+  /** Ends what still runs. */
   @Override
   public void close() {
-    long end = System.nanoTime() + TimeUnit.SECONDS.toNanos(all.isDone() && !all.isCancelled() ? END_SECONDS : 0);
     all.cancel(true);
-    for (JavaFutureAction<List<TrainingOutcome>> job : single.values()) {
-      try {
-        job.get(Math.max(0, end - System.nanoTime()), TimeUnit.NANOSECONDS);
-      } catch (InterruptedException interrupted) {
-        Thread.currentThread().interrupt();
-      } catch (ExecutionException | TimeoutException | CancellationException over) {
-        LOG.debug("a worker's own job did not end by itself", over);
-      }
-      job.cancel(true);
-    }
+    single.values().forEach(job -> job.cancel(true));
   }
 }

@@ -19,6 +19,7 @@ public interface TrainingParams extends Params {
     final Param<String> model;
     final StringArrayParam inputCols;
     final StringArrayParam labelCols;
+    final Param<String> validationIndicatorCol;
     final StringArrayParam outputCols;
     final StringArrayParam outputKinds;
     final Param<String> preprocessing;
@@ -46,6 +47,11 @@ public interface TrainingParams extends Params {
               parent, "model", "what to train: the path of an ONNX file, or zoo: and the name of a known model, as zoo:lenet");
       inputCols = new StringArrayParam(parent, "inputCols", "columns that the model's inputs are made of, in order");
       labelCols = new StringArrayParam(parent, "labelCols", "columns that hold the labels");
+      validationIndicatorCol =
+          new Param<>(
+              parent,
+              "validationIndicatorCol",
+              "a column of true and false: rows in which it is true are not trained on but measured after every epoch");
       outputCols = new StringArrayParam(parent, "outputCols", "columns that the trained model adds (see ThalwegModel)");
       outputKinds = new StringArrayParam(parent, "outputKinds", "the form of each of outputCols (see ThalwegModel)");
       preprocessing =
@@ -59,14 +65,18 @@ public interface TrainingParams extends Params {
       batchSize = new IntParam(parent, "batchSize", "rows of a step, of all workers together");
       seed = new LongParam(parent, "seed", "of the order of rows and of random numbers");
       scheme = new Param<>(parent, "scheme", "how workers agree: allreduce, sharded, ssp or localsgd");
-      checkpoints = new Param<>(parent, "checkpoints", "a folder that all executors share; a fit goes on from what is there");
+      checkpoints =
+          new Param<>(
+              parent,
+              "checkpoints",
+              "a folder that all executors reach, on any file system that Spark knows; a fit goes on from what is there");
       settings =
           new StringArrayParam(
               parent, "settings", "any other setting of a job file, as section.key=value: optimizer.momentum=0.9");
       numWorkers = new IntParam(parent, "numWorkers", "tasks that train; by default one for each executor");
       threads = new IntParam(parent, "threads", "of each worker; by default its share of the executor's cores");
       memoryBytes = new LongParam(parent, "memoryBytes", "of each worker's rows; those beyond lie in a local file");
-      formSeconds = new DoubleParam(parent, "formSeconds", "how long workers wait for each other, also for one that was lost");
+      formSeconds = new DoubleParam(parent, "formSeconds", "how long a worker may be missing, once the first has come; one that reads its rows is not missing");
       badRows = new Param<>(parent, "badRows", "what to do with rows that cannot be used: fail or skip");
       tls = new BooleanParam(parent, "tls", "encrypt what workers send each other; by default if Spark encrypts its own");
     }
@@ -84,6 +94,10 @@ public interface TrainingParams extends Params {
 
   default StringArrayParam labelCols() {
     return trainingParams().labelCols;
+  }
+
+  default Param<String> validationIndicatorCol() {
+    return trainingParams().validationIndicatorCol;
   }
 
   default StringArrayParam outputCols() {
@@ -164,5 +178,101 @@ public interface TrainingParams extends Params {
 
   default BooleanParam tls() {
     return trainingParams().tls;
+  }
+
+  default String getModel() {
+    return getOrDefault(model());
+  }
+
+  default String[] getInputCols() {
+    return getOrDefault(inputCols());
+  }
+
+  default String[] getLabelCols() {
+    return getOrDefault(labelCols());
+  }
+
+  default String getValidationIndicatorCol() {
+    return getOrDefault(validationIndicatorCol());
+  }
+
+  default String[] getOutputCols() {
+    return getOrDefault(outputCols());
+  }
+
+  default String[] getOutputKinds() {
+    return getOrDefault(outputKinds());
+  }
+
+  default String getPreprocessing() {
+    return getOrDefault(preprocessing());
+  }
+
+  default String getAugmentation() {
+    return getOrDefault(augmentation());
+  }
+
+  default String[] getClassNames() {
+    return getOrDefault(classNames());
+  }
+
+  default String getLoss() {
+    return getOrDefault(loss());
+  }
+
+  default String getOptimizer() {
+    return getOrDefault(optimizer());
+  }
+
+  default double getLearningRate() {
+    return (double) getOrDefault((Param<?>) learningRate());
+  }
+
+  default int getEpochs() {
+    return (int) getOrDefault((Param<?>) epochs());
+  }
+
+  default int getBatchSize() {
+    return (int) getOrDefault((Param<?>) batchSize());
+  }
+
+  default long getSeed() {
+    return (long) getOrDefault((Param<?>) seed());
+  }
+
+  default String getScheme() {
+    return getOrDefault(scheme());
+  }
+
+  default String getCheckpoints() {
+    return getOrDefault(checkpoints());
+  }
+
+  default String[] getSettings() {
+    return getOrDefault(settings());
+  }
+
+  default int getNumWorkers() {
+    return (int) getOrDefault((Param<?>) numWorkers());
+  }
+
+  default int getThreads() {
+    return (int) getOrDefault((Param<?>) threads());
+  }
+
+  default long getMemoryBytes() {
+    return (long) getOrDefault((Param<?>) memoryBytes());
+  }
+
+  default double getFormSeconds() {
+    return (double) getOrDefault((Param<?>) formSeconds());
+  }
+
+  default String getBadRows() {
+    return getOrDefault(badRows());
+  }
+
+  default boolean getTls() {
+    return (boolean) getOrDefault((Param<?>) tls());
   }
 }

@@ -3,34 +3,46 @@ package io.thalweg.spark;
 
 import io.thalweg.Training;
 import io.thalweg.spark.columns.Json;
+import java.io.Serializable;
+import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.List;
 import org.apache.spark.ml.param.Param;
 
 /** The parameters of an estimator as the settings of a job. */
-final class TrainingSettings {
+final class TrainingSettings implements Serializable {
+  private static final long serialVersionUID = 1L;
   private static final String TLS = "group.tls";
+  private static final String CHECKPOINTS = "output.checkpoints";
 
-  private final ThalwegEstimator estimator;
-  /** Of several to the same key the last counts. */
-  private final List<String> assignments = new ArrayList<>();
+  /** As section.key=value. Of several to the same key the last counts. */
+  private final ArrayList<String> assignments = new ArrayList<>();
 
   /** {@code encrypted} is whether Spark encrypts what its own processes send each other. */
-  TrainingSettings(ThalwegEstimator estimator, int threads, boolean encrypted) {
-    this.estimator = estimator;
-    assignments.add("train.threads=" + threads);
+  TrainingSettings(ThalwegEstimator estimator, boolean encrypted) {
     assignments.add(TLS + "=" + encrypted);
     estimator.value(estimator.settings()).ifPresent(given -> assignments.addAll(List.of(given)));
-    put("train.loss", estimator.loss());
-    put("optimizer.name", estimator.optimizer());
-    put("train.learning_rate", estimator.learningRate());
-    put("train.epochs", estimator.epochs());
-    put("train.batch_size", estimator.batchSize());
-    put("train.seed", estimator.seed());
-    put("scheme.name", estimator.scheme());
-    put("output.checkpoints", estimator.checkpoints());
-    put("train.bad_samples", estimator.badRows());
-    put(TLS, estimator.tls());
+    put("train.loss", estimator, estimator.loss());
+    put("optimizer.name", estimator, estimator.optimizer());
+    put("train.learning_rate", estimator, estimator.learningRate());
+    put("train.epochs", estimator, estimator.epochs());
+    put("train.batch_size", estimator, estimator.batchSize());
+    put("train.seed", estimator, estimator.seed());
+    put("scheme.name", estimator, estimator.scheme());
+    if (!estimator.value(estimator.checkpoints()).map(RemoteCheckpoints::handles).orElse(false)) {
+      put(CHECKPOINTS, estimator, estimator.checkpoints());
+    }
+    put("train.bad_samples", estimator, estimator.badRows());
+    put(TLS, estimator, estimator.tls());
+  }
+
+  private TrainingSettings(List<String> assignments) {
+    this.assignments.addAll(assignments);
+  }
+
+  /** Sets what nobody has set otherwise. */
+  void setUsual(String assignment) {
+    assignments.add(0, assignment);
   }
 
   /** Whether the workers' group uses TLS. */
@@ -44,11 +56,21 @@ final class TrainingSettings {
     return Boolean.parseBoolean(last);
   }
 
-  String toml() {
-    return Training.settings(assignments.toArray(new String[0]));
+  /** For a worker with so many threads, unless the settings say how many. */
+  String toml(int threads) {
+    List<String> all = new ArrayList<>(List.of("train.threads=" + threads));
+    all.addAll(assignments);
+    return Training.settings(all.toArray(new String[0]));
   }
 
-  private void put(String key, Param<?> param) {
+  /** The same with checkpoints in this folder. */
+  TrainingSettings withCheckpoints(Path folder) {
+    TrainingSettings copy = new TrainingSettings(assignments);
+    copy.assignments.add(CHECKPOINTS + "=" + Json.quoted(folder.toString()));
+    return copy;
+  }
+
+  private void put(String key, ThalwegEstimator estimator, Param<?> param) {
     estimator
         .value(param)
         .ifPresent(given -> assignments.add(key + "=" + (given instanceof String text ? Json.quoted(text) : given)));

@@ -1,12 +1,7 @@
 // Copyright The Thalweg Authors. SPDX-License-Identifier: Apache-2.0
 package io.thalweg.spark;
 
-import com.fasterxml.jackson.databind.ObjectMapper;
-import io.thalweg.Rows;
-import io.thalweg.ThalwegException;
 import io.thalweg.Training;
-import io.thalweg.spark.columns.BadRowException;
-import io.thalweg.spark.columns.RowChunk;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
@@ -17,6 +12,7 @@ import org.apache.spark.TaskContext;
 import org.apache.spark.api.java.function.Function2;
 import org.apache.spark.sql.Row;
 import org.apache.spark.sql.catalyst.InternalRow;
+import org.apache.spark.util.LongAccumulator;
 import org.apache.spark.util.Utils;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
@@ -26,22 +22,24 @@ final class TrainingTask implements Function2<Integer, Iterator<InternalRow>, It
   private static final long serialVersionUID = 1L;
   private static final Logger LOG = LoggerFactory.getLogger(TrainingTask.class);
 
-  /** The rows of the partitions of this worker, of which others get some before training begins. */
-  private record Taken(long rows, long skipped) {}
+  /** Who this worker is. */
+  private record Self(int seat, String name, int threads) {}
 
   private static final int BY_PARTITION = -1;
 
   private final TrainingPlan plan;
+  private final LongAccumulator given;
   private final int onlySeat;
 
-  /** For all workers: each partition is a seat. */
-  TrainingTask(TrainingPlan plan) {
-    this(plan, BY_PARTITION);
+  /** For all workers: each partition is a seat. {@code given} counts models that have reached the driver. */
+  TrainingTask(TrainingPlan plan, LongAccumulator given) {
+    this(plan, given, BY_PARTITION);
   }
 
   /** For the worker of this seat alone, whatever its partition is called. */
-  TrainingTask(TrainingPlan plan, int onlySeat) {
+  TrainingTask(TrainingPlan plan, LongAccumulator given, int onlySeat) {
     this.plan = plan;
+    this.given = given;
     this.onlySeat = onlySeat;
   }
 
@@ -52,61 +50,68 @@ final class TrainingTask implements Function2<Integer, Iterator<InternalRow>, It
     SparkEnv env = SparkEnv.get();
     String name = "worker " + seat + " (executor " + env.executorId() + ", " + env.blockManager().blockManagerId().host() + ")";
     Path scratch = Files.createTempDirectory(Path.of(Utils.getLocalDir(env.conf())), "thalweg-");
-    try (Rows kept = new Rows(plan.columns().json(), plan.memoryBytes(), scratch)) {
-      Taken taken = take(plan.columns().convert(rows), kept, seat);
-      LOG.info("Thalweg: {} has {} rows in native memory, left out {}", name, taken.rows(), taken.skipped());
-      try (StartModel.Lease model = plan.model().use();
-          Training training =
-              new Training(
-                  model.source(), plan.settings(), plan.rendezvous(), plan.secret(), name, seat, context.stageAttemptNumber())) {
-        return List.of(train(training, kept, seat, taken, scratch, context)).iterator();
+    Self self = new Self(seat, name, plan.threads().here(name));
+    try (TaskWatch watch = new TaskWatch(context);
+        RemoteCheckpoints checkpoints = checkpoints(scratch);
+        StartModel.Lease model = plan.model().use();
+        Training training = training(self, model, checkpoints, context)) {
+      watch.onCancel(training::cancel);
+      // Before the rows are read, which may take any time: the others know then that this worker lives. A spare reads none.
+      if (!training.join()) {
+        return List.of(outcome(self, null, null, 0, 0)).iterator();
       }
+      return List.of(work(training, plan.columns().convert(rows), self, scratch, watch)).iterator();
     } finally {
       Utils.deleteRecursively(scratch.toFile());
     }
   }
 
-  private Taken take(Iterator<Row> rows, Rows kept, int seat) {
-    long read = 0;
-    long skipped = 0;
-    try (RowChunk chunk = plan.columns().newChunk()) {
-      for (; rows.hasNext(); ++read) {
-        try {
-          chunk.add(rows.next());
-        } catch (BadRowException problem) {
-          String text = "row " + read + " of worker " + seat + ": " + problem.getMessage();
-          if (!plan.skipBadRows()) {
-            throw new ThalwegException(text);
-          }
-          if (skipped++ == 0) {
-            LOG.warn("Thalweg leaves out {} (further ones of this worker are not reported)", text);
-          }
-        }
-        if (chunk.isFull()) {
-          chunk.moveTo(kept);
-        }
-      }
-      chunk.moveTo(kept);
-    }
-    return new Taken(kept.count(), skipped);
+  /** Null if the engine writes them itself, or none. */
+  private RemoteCheckpoints checkpoints(Path scratch) throws IOException {
+    return plan.checkpoints() == null ? null : new RemoteCheckpoints(plan.checkpoints(), scratch.resolve("checkpoints"));
   }
 
-  private TrainingOutcome train(
-      Training training, Rows rows, int seat, Taken taken, Path scratch, TaskContext context) throws IOException {
-    boolean trained;
-    try (TaskWatch watch = new TaskWatch(context, training::cancel)) {
-      trained = training.run(rows);
+  private Training training(Self self, StartModel.Lease model, RemoteCheckpoints checkpoints, TaskContext context) {
+    TrainingSettings settings =
+        checkpoints == null ? plan.settings() : plan.settings().withCheckpoints(checkpoints.local());
+    return new Training(
+        model.source(),
+        settings.toml(self.threads()),
+        plan.rendezvous(),
+        plan.secret(),
+        self.name(),
+        self.seat(),
+        context.stageAttemptNumber());
+  }
+
+  private TrainingOutcome work(Training training, Iterator<Row> rows, Self self, Path scratch, TaskWatch watch)
+      throws IOException {
+    long taken;
+    long skipped;
+    try (WorkerRows own = new WorkerRows(plan, scratch)) {
+      own.take(training, rows, watch);
+      taken = own.count();
+      skipped = own.skipped();
+      LOG.info("Thalweg: {} has {} rows in native memory, left out {}", self.name(), taken, skipped);
+      if (!own.train(training)) {
+        return outcome(self, null, null, taken, skipped);
+      }
     }
-    if (!trained) {
-      return new TrainingOutcome(seat, null, null, taken.rows(), taken.skipped());
-    }
+    // From here on no rows are needed, but the model, until the driver has it: the worker that was asked for it may be lost.
     String report = training.report();
-    byte[] model = null;
-    if (new ObjectMapper().readTree(report).get("speaks").asBoolean()) {
-      Path file = scratch.resolve(ModelFile.NAME);
-      training.save(file, plan.metadata());
-      model = Files.readAllBytes(file);
+    if (!training.gives()) {
+      return outcome(self, report, null, taken, skipped);
     }
-    return new TrainingOutcome(seat, report, model, taken.rows(), taken.skipped());
+    Path file = scratch.resolve(ModelFile.NAME);
+    training.save(file, plan.metadata());
+    byte[] model = Files.readAllBytes(file);
+    watch.check();
+    given.add(1);
+    training.gave();
+    return outcome(self, report, model, taken, skipped);
+  }
+
+  private static TrainingOutcome outcome(Self self, String report, byte[] model, long taken, long skipped) {
+    return new TrainingOutcome(self.seat(), self.name(), self.threads(), report, model, taken, skipped);
   }
 }

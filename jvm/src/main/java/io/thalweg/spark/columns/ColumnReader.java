@@ -49,7 +49,14 @@ public final class ColumnReader implements Serializable {
 
   /** The numbers in this column of the row; an array's and a vector's length may differ from row to row. */
   public int count(Row row) {
-    return scalar ? 1 : count(value(row));
+    if (scalar) {
+      return 1;
+    }
+    try {
+      return count(value(row));
+    } catch (BadRowException problem) {
+      throw named(problem);
+    }
   }
 
   /** Appends them to the buffer, which must have room for them. */
@@ -57,14 +64,18 @@ public final class ColumnReader implements Serializable {
     try {
       write(value(row), writer, buffer);
     } catch (BadRowException problem) {
-      throw new BadRowException("column '" + column + "' " + problem.getMessage());
+      throw named(problem);
     }
+  }
+
+  private BadRowException named(BadRowException problem) {
+    return new BadRowException("column '" + column + "' " + problem.getMessage());
   }
 
   private Object value(Row row) {
     Object value = row.get(index);
     if (value == null) {
-      throw new BadRowException("column '" + column + "' is null");
+      throw new BadRowException("is null");
     }
     return value;
   }
@@ -99,9 +110,9 @@ public final class ColumnReader implements Serializable {
     return total;
   }
 
-  private Object present(Object element) {
+  private static Object present(Object element) {
     if (element == null) {
-      throw new BadRowException("column '" + column + "' holds an array with a null in it");
+      throw new BadRowException("holds an array with a null in it");
     }
     return element;
   }

@@ -49,29 +49,31 @@ public abstract class ElementWriter {
     }
   }
 
-  /** 8-byte whole numbers. What is no class of the model is an error here, where the row is known, and not while training. */
-  static ElementWriter ofClasses(ClassNumbers classes) {
+  /** Whole numbers. What is no class of the model is an error here, where the row is known, and not while training. */
+  static ElementWriter ofClasses(ClassNumbers classes, DType dtype) {
+    ElementWriter elements = of(dtype);
     return new ElementWriter() {
-      private final ElementWriter whole = of(DType.I64);
-
       @Override
       public void put(ByteBuffer buffer, double value) {
-        whole.put(buffer, value);
-        check((long) value);
+        put(buffer, whole(value));
       }
 
       @Override
       public void put(ByteBuffer buffer, long value) {
-        whole.put(buffer, value);
-        check(value);
-      }
-
-      private void check(long label) {
-        if (!classes.contain(label)) {
-          throw new BadRowException("holds class " + label + "; the model has the classes 0 to " + (classes.count() - 1));
+        if (!classes.contain(value)) {
+          throw new BadRowException("holds class " + value + "; the model has the classes 0 to " + (classes.count() - 1));
         }
+        elements.put(buffer, value);
       }
     };
+  }
+
+  private static long whole(double value) {
+    long whole = (long) value;
+    if (whole != value) {
+      throw new BadRowException("holds " + value + ", where the model takes whole numbers");
+    }
+    return whole;
   }
 
   private static final class F32 extends ElementWriter {
@@ -121,11 +123,7 @@ public abstract class ElementWriter {
 
     @Override
     public void put(ByteBuffer buffer, double value) {
-      long whole = (long) value;
-      if (whole != value) {
-        throw new BadRowException("holds " + value + ", where the model takes whole numbers");
-      }
-      put(buffer, whole);
+      put(buffer, whole(value));
     }
 
     @Override

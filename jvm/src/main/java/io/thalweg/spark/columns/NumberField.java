@@ -16,7 +16,7 @@ final class NumberField extends TrainingField {
   /**
    * @param role "input" or "target"
    * @param dims of one row
-   * @param classes that the numbers must be, if they are I64; null: any number will do
+   * @param classes that the numbers must be; null: any number will do
    */
   record NumberSpec(
       String name, String role, DType dtype, long[] dims, ArrayList<ColumnReader> readers, ClassNumbers classes)
@@ -26,7 +26,8 @@ final class NumberField extends TrainingField {
     }
 
     static NumberSpec ofTarget(TrainingColumns.Target target, List<ColumnReader> readers) {
-      return new NumberSpec("target", "target", target.dtype(), target.dims(), new ArrayList<>(readers), target.classes());
+      ClassNumbers classes = target.isClass() ? target.classes() : null;
+      return new NumberSpec("target", "target", target.dtype(), target.dims(), new ArrayList<>(readers), classes);
     }
 
     @Override
@@ -52,8 +53,10 @@ final class NumberField extends TrainingField {
 
   private NumberField(NumberSpec spec) {
     this.spec = spec;
-    boolean classes = spec.classes() != null && spec.dtype() == DType.I64;
-    writer = classes ? ElementWriter.ofClasses(spec.classes()) : ElementWriter.of(spec.dtype());
+    writer =
+        spec.classes() != null
+            ? ElementWriter.ofClasses(spec.classes(), spec.dtype())
+            : ElementWriter.of(spec.dtype());
     rowBytes = Math.toIntExact(Tensor.bytes(spec.dtype(), spec.dims()));
     rowElements = rowBytes / spec.dtype().bytes();
   }

@@ -15,6 +15,7 @@ import org.apache.spark.sql.RowFactory;
 import org.apache.spark.sql.types.DataType;
 import org.apache.spark.sql.types.DataTypes;
 import org.apache.spark.sql.types.StructField;
+import org.apache.spark.sql.types.StructType;
 
 /** A column that one output of a model becomes. */
 public final class OutputColumn implements Serializable {
@@ -43,6 +44,48 @@ public final class OutputColumn implements Serializable {
     this.outputIndex = outputIndex;
     this.output = output;
     this.kind = kind;
+  }
+
+  /**
+   * The columns that a stage adds.
+   *
+   * @param columns their names; null: one for each output, called as that is
+   * @param chosen the name of the output for each; null: the only one, or all in order
+   * @param kinds the kind of each, or one for all
+   */
+  public static List<OutputColumn> list(
+      String[] columns, String[] chosen, String[] kinds, List<ValueInfo> outputs, List<String> classNames) {
+    List<String> known = outputs.stream().map(ValueInfo::name).toList();
+    String[] names = columns != null ? columns : known.toArray(new String[0]);
+    List<OutputColumn> result = new ArrayList<>();
+    for (int i = 0; i < names.length; ++i) {
+      int output = chosen != null ? known.indexOf(at(chosen, i)) : known.size() == 1 ? 0 : i;
+      if (output < 0 || output >= known.size()) {
+        throw new ThalwegException(
+            "there is no output of the model for column '" + names[i] + "'; its outputs are " + known);
+      }
+      result.add(new OutputColumn(names[i], output, outputs.get(output), OutputKind.of(at(kinds, i)), classNames));
+    }
+    return result;
+  }
+
+  private static String at(String[] values, int index) {
+    if (values.length != 1 && index >= values.length) {
+      throw new ThalwegException("outputs or outputKinds has fewer entries than outputCols: " + Arrays.toString(values));
+    }
+    return values.length == 1 ? values[0] : values[index];
+  }
+
+  /** The schema with these columns behind it. */
+  public static StructType appended(StructType before, List<OutputColumn> columns) {
+    StructType after = before;
+    for (OutputColumn output : columns) {
+      if (List.of(before.fieldNames()).contains(output.column)) {
+        throw new ThalwegException("the output column '" + output.column + "' exists already");
+      }
+      after = after.add(output.field());
+    }
+    return after;
   }
 
   public StructField field() {

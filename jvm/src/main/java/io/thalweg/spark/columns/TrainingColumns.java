@@ -23,6 +23,11 @@ public final class TrainingColumns implements Serializable {
    * @param classes where they are class numbers; else null
    */
   public record Target(DType dtype, long[] dims, ClassNumbers classes) {
+    /** Whether it is the number of a class. */
+    boolean isClass() {
+      return dtype == DType.I64 && classes != null;
+    }
+
     long elements() {
       long product = 1;
       for (long dim : dims) {
@@ -34,6 +39,9 @@ public final class TrainingColumns implements Serializable {
 
   private final ArrayList<TrainingField.Spec> fields = new ArrayList<>();
   private final InternalRows rows;
+  /** The column that names rows; -1 if there is none. */
+  private final int path;
+  private final boolean ofClasses;
 
   /**
    * @param augmentation of images while training, as JSON; null: as for prediction
@@ -42,6 +50,7 @@ public final class TrainingColumns implements Serializable {
   public TrainingColumns(
       List<ModelInput> inputs, String augmentation, List<Target> targets, SourceColumns source, String[] labelColumns) {
     rows = new InternalRows(source.schema());
+    path = source.imageNames().map(source.schema()::fieldIndex).orElse(-1);
     for (ModelInput input : inputs) {
       fields.add(specOf(input, augmentation));
     }
@@ -50,13 +59,20 @@ public final class TrainingColumns implements Serializable {
       labels.add(source.reader(column));
     }
     boolean scalars = Arrays.stream(labelColumns).allMatch(source::isScalar);
-    fields.add(NumberField.NumberSpec.ofTarget(choose(targets, labels, scalars), labels));
+    Target target = choose(targets, labels, scalars);
+    ofClasses = target.isClass();
+    fields.add(NumberField.NumberSpec.ofTarget(target, labels));
     for (ModelInput input : inputs) {
       if (input instanceof ImageInput image) {
         fields.add(new BytesField.NameSpec(image));
         break;
       }
     }
+  }
+
+  /** Whether the labels are numbers of classes. */
+  public boolean ofClasses() {
+    return ofClasses;
   }
 
   /** As tw_rows_create takes it. */
@@ -67,6 +83,11 @@ public final class TrainingColumns implements Serializable {
   /** Makes of Spark's internal rows those that a chunk takes. */
   public Iterator<Row> convert(Iterator<InternalRow> internal) {
     return rows.convert(internal);
+  }
+
+  /** What a message adds to the number of a row: " (PATH)" if there is one. */
+  public String nameOf(Row row) {
+    return path >= 0 && !row.isNullAt(path) ? " (" + row.getString(path) + ")" : "";
   }
 
   public RowChunk newChunk() {
@@ -89,7 +110,8 @@ public final class TrainingColumns implements Serializable {
         input.info().name(), "input", input.dtype(), dims, ((NumberInput) input).readers());
   }
 
-  private static Target choose(List<Target> targets, List<ColumnReader> labels, boolean scalars) {
+  /** The first that these columns hold. */
+  static Target choose(List<Target> targets, List<ColumnReader> labels, boolean scalars) {
     for (Target target : targets) {
       if (scalars ? target.elements() == labels.size() : target.dims().length > 0) {
         return target;

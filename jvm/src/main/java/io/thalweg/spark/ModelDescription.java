@@ -1,0 +1,92 @@
+// Copyright The Thalweg Authors. SPDX-License-Identifier: Apache-2.0
+package io.thalweg.spark;
+
+import com.fasterxml.jackson.core.JsonProcessingException;
+import com.fasterxml.jackson.databind.JsonNode;
+import com.fasterxml.jackson.databind.ObjectMapper;
+import io.thalweg.DType;
+import io.thalweg.ThalwegException;
+import io.thalweg.ValueInfo;
+import io.thalweg.spark.columns.ClassNumbers;
+import io.thalweg.spark.columns.TrainingColumns.Target;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Locale;
+
+/**
+ * A model that is to be trained, as tw_training_model describes it.
+ *
+ * @param loss its name
+ * @param targets what the loss takes for a row, in the order of preference
+ * @param patience validations without a better score after which training stops; 0: it does not
+ * @param bytes of all weights
+ * @param trainingBytes that weights, gradients and the optimiser need
+ * @param sampleBytes that each sample of a batch needs
+ */
+record ModelDescription(
+    List<ValueInfo> inputs,
+    List<ValueInfo> outputs,
+    String loss,
+    List<Target> targets,
+    long batchSize,
+    long patience,
+    long bytes,
+    long trainingBytes,
+    long sampleBytes) {
+  private static final ObjectMapper MAPPER = new ObjectMapper();
+
+  static ModelDescription parse(String json) {
+    JsonNode node = read(json);
+    return new ModelDescription(
+        values(node.get("inputs")),
+        values(node.get("outputs")),
+        node.get("loss").asText(),
+        targets(node.get("targets")),
+        node.get("batch_size").asLong(),
+        node.get("patience").asLong(),
+        node.get("bytes").asLong(),
+        node.get("memory").get("weights").asLong(),
+        node.get("memory").get("sample").asLong());
+  }
+
+  /** Of what {@link io.thalweg.Scores#targets} gives. */
+  static List<Target> targets(String json) {
+    return targets(read(json));
+  }
+
+  private static JsonNode read(String json) {
+    try {
+      return MAPPER.readTree(json);
+    } catch (JsonProcessingException problem) {
+      throw new ThalwegException("the engine's description of a model cannot be read: " + json, problem);
+    }
+  }
+
+  private static List<ValueInfo> values(JsonNode nodes) {
+    List<ValueInfo> values = new ArrayList<>();
+    nodes.forEach(node -> values.add(new ValueInfo(node.get("name").asText(), dtype(node), dims(node))));
+    return values;
+  }
+
+  private static List<Target> targets(JsonNode nodes) {
+    List<Target> targets = new ArrayList<>();
+    nodes.forEach(node -> targets.add(new Target(dtype(node), dims(node), classes(node.path("classes")))));
+    return targets;
+  }
+
+  private static DType dtype(JsonNode value) {
+    return DType.valueOf(value.get("dtype").asText().toUpperCase(Locale.ROOT));
+  }
+
+  private static ClassNumbers classes(JsonNode value) {
+    return value.isMissingNode() ? null : new ClassNumbers(value.get("count").asLong(), value.get("ignored").asLong());
+  }
+
+  private static long[] dims(JsonNode value) {
+    long[] dims = new long[value.get("shape").size()];
+    for (int i = 0; i < dims.length; ++i) {
+      dims[i] = value.get("shape").get(i).asLong();
+    }
+    return dims;
+  }
+}

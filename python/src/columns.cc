@@ -1,0 +1,44 @@
+// Copyright The Thalweg Authors. SPDX-License-Identifier: Apache-2.0
+#include "columns.h"
+
+namespace thalweg::python {
+namespace {
+
+data::Column column_from(const std::string& name, nb::handle values) {
+  if (PyList_Check(values.ptr()) != 0) return {name, nb::cast<std::vector<std::string>>(values)};
+  const Tensor given = to_tensor(values);
+  if (given.shape().rank() != 1) raise_input_error("column '", name, "' has ", given.shape().rank(), " dimensions");
+  const auto fill = [&](const Tensor& numbers, auto zero) {
+    const auto* data = numbers.data<decltype(zero)>();
+    return std::vector<decltype(zero)>(data, data + numbers.num_elements());
+  };
+  if (is_floating(given.dtype())) return {name, fill(given.to(DType::kF64), 0.0)};
+  return {name, fill(given.to(DType::kI64), int64_t{0})};
+}
+
+nb::object values_of(const std::vector<std::string>& texts) { return nb::cast(texts); }
+template <typename T>
+nb::object values_of(const std::vector<T>& numbers) {
+  return to_numpy(Tensor::from<T>({static_cast<int64_t>(numbers.size())}, numbers));
+}
+
+}  // namespace
+
+std::vector<data::Column> columns_from(nb::handle table, const std::vector<std::string>& names) {
+  std::vector<data::Column> columns;
+  const nb::object given = nb::module_::import_("thalweg._columns").attr("columns_of")(table, names);
+  for (const auto& [name, values] : nb::cast<nb::dict>(given)) {
+    columns.push_back(column_from(nb::cast<std::string>(name), values));
+  }
+  return columns;
+}
+
+nb::dict columns_to_dict(const std::vector<data::Column>& columns) {
+  nb::dict result;
+  for (const data::Column& column : columns) {
+    result[column.name.c_str()] = std::visit([](const auto& values) { return values_of(values); }, column.values);
+  }
+  return result;
+}
+
+}  // namespace thalweg::python

@@ -1,0 +1,23 @@
+// Copyright The Thalweg Authors. SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "casters.h"
+#include "thalweg/data/features.h"
+
+namespace thalweg {
+class InferenceModel;
+}
+
+/// Columns of tables: in Python a dict of arrays of numbers and lists of texts.
+namespace thalweg::python {
+
+/// Of a dict, a pandas frame, or an Arrow table or record batch; those of these names if there are any.
+std::vector<data::Column> columns_from(nb::handle table, const std::vector<std::string>& names = {});
+nb::dict columns_to_dict(const std::vector<data::Column>& columns);
+
+/// True if `given` is a table and the model's file says how one becomes its inputs.
+bool is_table_for(const InferenceModel& model, nb::handle given);
+/// The inputs of the model, in its order.
+std::vector<Tensor> inputs_from_table(const InferenceModel& model, nb::handle table);
+
+}  // namespace thalweg::python

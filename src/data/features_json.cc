@@ -1,0 +1,110 @@
+// Copyright The Thalweg Authors. SPDX-License-Identifier: Apache-2.0
+#include "data/features_json.h"
+
+#include <cmath>
+#include <nlohmann/json.hpp>
+#include <unordered_set>
+
+#include "base/text.h"
+#include "data/json_keys.h"
+
+namespace thalweg::data {
+
+NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE_WITH_DEFAULT(StringIndex, column, categories)
+NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE_WITH_DEFAULT(MinMaxScale, column, low, high)
+NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE_WITH_DEFAULT(StandardScale, column, mean, deviation)
+NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE_WITH_DEFAULT(HashBucket, column, buckets)
+NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE_WITH_DEFAULT(CrossHash, columns, name, buckets)
+NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE_WITH_DEFAULT(OneHot, column, size)
+
+namespace {
+
+using Json = nlohmann::json;
+
+/// One for each alternative of Feature, in its order.
+constexpr std::array<const char*, std::variant_size_v<Feature>> kKinds = {
+    "string_index", "min_max_scale", "standard_scale", "hash_bucket", "cross_hash", "one_hot"};
+
+/// What is wrong with a feature's parameters, or null.
+struct Complaint {
+  const char* operator()(const StringIndex& f) const {
+    const std::unordered_set<std::string_view> different(f.categories.begin(), f.categories.end());
+    return different.size() == f.categories.size() ? nullptr : "a category occurs twice";
+  }
+  const char* operator()(const MinMaxScale& f) const {
+    const bool good = std::isfinite(f.low) && std::isfinite(f.high) && f.low <= f.high;
+    return good ? nullptr : "low and high must be numbers, the smaller first";
+  }
+  const char* operator()(const StandardScale& f) const {
+    const bool good = std::isfinite(f.mean) && std::isfinite(f.deviation) && f.deviation >= 0;
+    return good ? nullptr : "mean and deviation must be numbers, the deviation not negative";
+  }
+  const char* operator()(const HashBucket& f) const { return f.buckets > 0 ? nullptr : "buckets must be positive"; }
+  const char* operator()(const CrossHash& f) const {
+    if (f.columns.empty() || f.name.empty()) return "needs columns, and a name for what becomes of them";
+    return f.buckets > 0 ? nullptr : "buckets must be positive";
+  }
+  const char* operator()(const OneHot& f) const {
+    return f.size >= 0 && f.size <= kMostOneHot ? nullptr : "size must be in [0, 1000000]";
+  }
+};
+
+Json json_of(const Feature& feature) {
+  Json json = std::visit([](const auto& f) { return Json(f); }, feature);
+  json["kind"] = name_of(feature);
+  return json;
+}
+
+template <size_t kIndex = 0>
+Feature feature_of_kind(const std::string& kind, const Json& json) {
+  if constexpr (kIndex == std::variant_size_v<Feature>) {
+    raise("there is no feature '", kind, "'; near: ", nearest_names(kind, {kKinds.begin(), kKinds.end()}));
+  } else {
+    if (kind != kKinds[kIndex]) return feature_of_kind<kIndex + 1>(kind, json);
+    return json.get<std::variant_alternative_t<kIndex, Feature>>();
+  }
+}
+
+Feature feature_from_json(const Json& json) {
+  const auto kind = json.at("kind").get<std::string>();
+  Feature feature = feature_of_kind(kind, json);
+  check_keys(kind, json, json_of(feature));
+  return feature;
+}
+
+}  // namespace
+
+const char* name_of(const Feature& feature) { return kKinds[feature.index()]; }
+
+void check_feature(const Feature& feature) {
+  const auto complain = [](const auto& f) -> const char* {
+    if constexpr (requires { f.column; }) {
+      if (f.column.empty()) return "needs a column";
+    }
+    return Complaint()(f);
+  };
+  const char* complaint = std::visit(complain, feature);
+  TW_REQUIRE(complaint == nullptr, name_of(feature), ": ", complaint);
+}
+
+std::string Features::to_json() const {
+  Json list = Json::array();
+  for (const Feature& feature : features_) list.push_back(json_of(feature));
+  return dump_json("features", list);
+}
+
+Features Features::from_json(const std::string& text) {
+  try {
+    const Json list = Json::parse(text);
+    TW_REQUIRE(list.is_array(), "is no JSON list");
+    std::vector<Feature> features;
+    for (const Json& item : list) features.push_back(feature_from_json(item));
+    return Features(std::move(features));
+  } catch (const Json::exception& error) {
+    raise("features: ", error.what());
+  } catch (const Error& error) {
+    raise("features: ", error.what());
+  }
+}
+
+}  // namespace thalweg::data

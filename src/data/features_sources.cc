@@ -1,0 +1,82 @@
+// Copyright The Thalweg Authors. SPDX-License-Identifier: Apache-2.0
+#include <algorithm>
+#include <charconv>
+
+#include "thalweg/data/features.h"
+
+namespace thalweg::data {
+namespace {
+
+/// Columns that must be there after some of the changes; going backwards over a change makes of them those that must be
+/// there before it.
+class Needed {
+ public:
+  explicit Needed(std::vector<std::string> names) : names_(std::move(names)) {}
+
+  /// True if one of the columns comes from this change.
+  bool comes_from(const Feature& feature) const {
+    return std::any_of(names_.begin(), names_.end(), [&](const std::string& name) { return makes(feature, name); });
+  }
+
+  void undo(const Feature& feature) {
+    std::erase_if(names_, [&](const std::string& name) { return makes(feature, name); });
+    std::visit([&](const auto& f) { add_source(f); }, feature);
+  }
+
+  const std::vector<std::string>& names() const { return names_; }
+
+ private:
+  /// A change in place makes the column that it reads.
+  static bool makes(const Feature& feature, const std::string& name) {
+    if (const auto* crossed = std::get_if<CrossHash>(&feature)) return name == crossed->name;
+    if (const auto* hot = std::get_if<OneHot>(&feature)) return is_one_of(*hot, name);
+    const auto column = [](const auto& f) -> std::string {
+      if constexpr (requires { f.column; }) return f.column;
+      return {};
+    };
+    return name == std::visit(column, feature);
+  }
+
+  static bool is_one_of(const OneHot& f, const std::string& name) {
+    if (!name.starts_with(f.column + "_")) return false;
+    int64_t number = 0;
+    const char* end = name.data() + name.size();
+    const auto [rest, failure] = std::from_chars(name.data() + f.column.size() + 1, end, number);
+    return failure == std::errc() && rest == end && number >= 0 && number < f.size;
+  }
+
+  template <typename F>
+  void add_source(const F& f) {
+    add(f.column);
+  }
+  void add_source(const CrossHash& f) {
+    for (const std::string& column : f.columns) add(column);
+  }
+  void add(const std::string& name) {
+    if (std::find(names_.begin(), names_.end(), name) == names_.end()) names_.push_back(name);
+  }
+
+  std::vector<std::string> names_;
+};
+
+}  // namespace
+
+Features Features::for_columns(const std::vector<std::string>& names) const {
+  Needed needed(names);
+  std::vector<Feature> kept;
+  for (auto feature = features_.rbegin(); feature != features_.rend(); ++feature) {
+    if (!needed.comes_from(*feature)) continue;
+    needed.undo(*feature);
+    kept.push_back(*feature);
+  }
+  std::reverse(kept.begin(), kept.end());
+  return Features(std::move(kept));
+}
+
+std::vector<std::string> Features::sources(const std::vector<std::string>& names) const {
+  Needed needed(names);
+  for (auto feature = features_.rbegin(); feature != features_.rend(); ++feature) needed.undo(*feature);
+  return needed.names();
+}
+
+}  // namespace thalweg::data

@@ -1,0 +1,201 @@
+// Copyright The Thalweg Authors. SPDX-License-Identifier: Apache-2.0
+// The launcher and its workers are killed, stopped and told to end.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <csignal>
+#include <filesystem>
+#include <functional>
+#include <thread>
+
+#include "cli/program.h"
+#include "support/temporary_directory.h"
+
+namespace thalweg::testing {
+namespace {
+
+using ::testing::HasSubstr;
+using ::testing::Not;
+
+/// An IDX file of u8 in which nothing matters but the shape; labels are 0 to 9.
+void write_idx(const std::string& path, const std::vector<uint32_t>& dims) {
+  std::string bytes = {0, 0, 8, static_cast<char>(dims.size())};
+  size_t count = 1;
+  for (const uint32_t dim : dims) {
+    for (const unsigned shift : {24U, 16U, 8U, 0U}) bytes += static_cast<char>(dim >> shift & 255U);
+    count *= dim;
+  }
+  for (size_t i = 0; i < count; ++i) bytes += static_cast<char>(i % 10);
+  write_bytes(path, bytes);
+}
+
+bool is_running(pid_t pid) {
+  const std::string stat = read_bytes("/proc/" + std::to_string(pid) + "/stat");
+  const size_t name_end = stat.rfind(')');
+  return name_end != std::string::npos && stat.size() > name_end + 2 && stat[name_end + 2] != 'Z';
+}
+
+bool eventually(const std::function<bool()>& holds, std::chrono::seconds patience = std::chrono::seconds(60)) {
+  const auto end = std::chrono::steady_clock::now() + patience;
+  while (!holds()) {
+    if (std::chrono::steady_clock::now() > end) return false;
+    std::this_thread::sleep_for(std::chrono::milliseconds(5));
+  }
+  return true;
+}
+
+class LaunchFaults : public ::testing::Test {
+ protected:
+  /// A shell script for every worker, which finds this folder in $F.
+  std::unique_ptr<RunningProcess> launch(std::vector<std::string> options, const std::string& script) {
+    options.insert(options.begin(), "launch");
+    for (const std::string& word : {std::string("--"), std::string("sh"), std::string("-c"), script}) {
+      options.push_back(word);
+    }
+    return std::make_unique<RunningProcess>(TW_PROGRAM, options,
+                                            std::vector<std::string>{"F=" + folder_.path().string()});
+  }
+
+  /// A shell's words for training on what looks like digits, until it is told to stop or for so many epochs.
+  std::string train(int64_t epochs = 1'000'000) {
+    for (const char* part : {"train", "t10k"}) {
+      const uint32_t count = part == std::string("train") ? 640 : 64;
+      write_idx(folder_ / (std::string(part) + "-images-idx3-ubyte"), {count, 28, 28});
+      write_idx(folder_ / (std::string(part) + "-labels-idx1-ubyte"), {count});
+    }
+    return std::string(TW_PROGRAM " train " TW_SOURCE_DIR "/examples/digits.toml --set data.path=$F") +
+           " --set output.model=$F/model.onnx --set train.epochs=" + std::to_string(epochs);
+  }
+
+  /// What a worker has written to the file $F/<index>.pid.
+  pid_t pid_of(int index) const {
+    const std::string path = folder_ / (std::to_string(index) + ".pid");
+    EXPECT_TRUE(eventually([&] { return read_bytes(path).find('\n') != std::string::npos; }));
+    return std::stoi(read_bytes(path));
+  }
+  /// Until a trainer that train() has started has been through an epoch of the data.
+  static void wait_for_training(const RunningProcess& launcher) {
+    ASSERT_TRUE(eventually([&] { return launcher.out().find("/1000000  loss ") != std::string::npos; }))
+        << launcher.out() << launcher.error();
+  }
+  static void wait_for_text(const RunningProcess& process, const std::string& text) {
+    ASSERT_TRUE(eventually([&] { return process.error().find(text) != std::string::npos; })) << process.error();
+  }
+  bool has_model() const { return std::filesystem::exists(folder_ / "model.onnx"); }
+
+  const TemporaryDirectory folder_;
+};
+
+constexpr const char* kSleeper = "sleep 1000 & echo $! > $F/$THALWEG_WORKER.pid; wait";
+const std::string kRemember = "echo $$ > $F/$THALWEG_WORKER.pid; exec ";
+
+TEST_F(LaunchFaults, ASignalReachesWhatWorkersHaveStarted) {
+  for (const int number : {SIGTERM, SIGINT, SIGHUP}) {
+    const auto launcher = launch({"-n", "2"}, kSleeper);
+    const pid_t first = pid_of(0), second = pid_of(1);
+    launcher->signal(number);
+    EXPECT_EQ(launcher->wait().exit_code, 1);
+    EXPECT_FALSE(is_running(first) || is_running(second)) << ::strsignal(number);
+    for (const char* name : {"0.pid", "1.pid"}) std::filesystem::remove(folder_ / name);
+  }
+}
+
+TEST_F(LaunchFaults, WhoIsDeafToTheFirstSignalEndsAtTheSecond) {
+  const auto launcher = launch({"-n", "1"}, std::string("trap '' TERM; ") + kSleeper + "; wait; wait");
+  const pid_t pid = pid_of(0);
+  launcher->signal(SIGTERM);
+  wait_for_text(*launcher, "ending the workers");
+  launcher->signal(SIGTERM);
+  EXPECT_EQ(launcher->wait(std::chrono::seconds(8)).exit_code, 1);
+  EXPECT_FALSE(is_running(pid));
+}
+
+TEST_F(LaunchFaults, ALauncherThatIsKilledLeavesNobodyBehind) {
+  const auto launcher = launch({"-n", "2"}, kSleeper);
+  const pid_t first = pid_of(0), second = pid_of(1);
+  launcher->signal(SIGKILL);
+  EXPECT_TRUE(eventually([&] { return !is_running(first) && !is_running(second); }, std::chrono::seconds(10)));
+}
+
+TEST_F(LaunchFaults, WhatAWorkerLeavesEndsWithIt) {
+  const auto launcher = launch({"-n", "1"}, "sleep 1000 & echo $! > $F/$THALWEG_WORKER.pid");
+  EXPECT_EQ(launcher->wait().exit_code, 0);
+  EXPECT_TRUE(eventually([&] { return !is_running(pid_of(0)); }, std::chrono::seconds(10)));
+}
+
+TEST_F(LaunchFaults, ATrainerThatIsKilledComesBackAndTheJobEndsWell) {
+  const auto launcher = launch({"-n", "2"}, kRemember + train());
+  wait_for_text(*launcher, "epoch 1 has 2 members");
+  wait_for_training(*launcher);
+  ::kill(pid_of(1), SIGKILL);
+  wait_for_text(*launcher, "worker 1 was killed by signal 9 (Killed); starting it again");
+  wait_for_text(*launcher, "epoch 3 has 2 members");
+  // One that stops has all others stop with it.
+  ::kill(pid_of(0), SIGTERM);
+  const ProcessResult run = launcher->wait();
+  EXPECT_EQ(run.exit_code, 0) << run.error;
+  EXPECT_THAT(run.out, HasSubstr("(stopped)"));
+  EXPECT_TRUE(has_model());
+  EXPECT_FALSE(is_running(pid_of(0)) || is_running(pid_of(1)));
+}
+
+TEST_F(LaunchFaults, AWorkerThatStaysStoppedDoesNotKeepTheLauncher) {
+  const auto launcher = launch({"-n", "2"}, kRemember + train());
+  wait_for_text(*launcher, "epoch 1 has 2 members");
+  wait_for_training(*launcher);
+  const pid_t stopped = pid_of(1);
+  ::kill(stopped, SIGSTOP);
+  wait_for_text(*launcher, "epoch 2 has 1 members");
+  ::kill(pid_of(0), SIGTERM);
+  const ProcessResult run = launcher->wait(std::chrono::seconds(40));
+  EXPECT_EQ(run.exit_code, 0) << run.error;
+  EXPECT_THAT(run.error, HasSubstr("worker 1 has not ended within 10 s after the group had finished: killing it"));
+  EXPECT_TRUE(has_model());
+  EXPECT_FALSE(is_running(stopped));
+}
+
+TEST_F(LaunchFaults, AMemberMayTakeItsTimeToEndUpToALimit) {
+  const auto launcher = launch({"-n", "1", "--end-timeout", "1"}, train(1) + "; sleep 1000");
+  const ProcessResult run = launcher->wait();
+  EXPECT_EQ(run.exit_code, 1);
+  EXPECT_THAT(run.error, HasSubstr("worker 0 has not ended within 1 s after the group had finished: killing it "
+                                   "(--end-timeout gives it longer)"));
+}
+
+/// Worker 0 trains by itself; this is what worker 1 does after that.
+std::string when_all_is_done(const std::string& train, const std::string& then) {
+  return "if [ $THALWEG_WORKER = 0 ]; then exec " + train +
+         "; fi; while [ ! -e $F/model.onnx ]; do sleep 0.05; done; " + then;
+}
+
+TEST_F(LaunchFaults, AWorkerThatFindsTheJobDoneHasNotFailed) {
+  const std::string job = train(1);
+  const ProcessResult run = launch({"-n", "2", "--settle", "0.1"}, when_all_is_done(job, "exec " + job))->wait();
+  EXPECT_EQ(run.exit_code, 0) << run.error;
+  EXPECT_THAT(run.out, HasSubstr("[1] thalweg: train: the job has ended without this worker"));
+  EXPECT_THAT(run.error, Not(HasSubstr("worker 1 ended")));
+}
+
+TEST_F(LaunchFaults, WhatBefallsOthersThanMembersAfterTheEndIsNoFailure) {
+  const ProcessResult run = launch({"-n", "2", "--settle", "0.1"}, when_all_is_done(train(1), "exit 3"))->wait();
+  EXPECT_EQ(run.exit_code, 0) << run.error;
+  EXPECT_THAT(run.error, HasSubstr("worker 1 ended with status 3; the group has finished without it"));
+}
+
+TEST_F(LaunchFaults, AMemberThatFailsAfterTheEndHasFailed) {
+  const ProcessResult run = launch({"-n", "1"}, train(1) + "; exit 3")->wait();
+  EXPECT_EQ(run.exit_code, 1) << run.error;
+  EXPECT_THAT(run.error, HasSubstr("worker 0 ended with status 3\n"));
+}
+
+TEST_F(LaunchFaults, AGroupThatDoesNotFormInTimeSaysWhoIsMissing) {
+  const ProcessResult run = launch({"-n", "2", "--min-workers", "2", "--form-timeout", "3"},
+                                   "if [ $THALWEG_WORKER = 0 ]; then exec " + train(1) + "; fi; sleep 5")
+                                ->wait();
+  EXPECT_EQ(run.exit_code, 1);
+  EXPECT_THAT(run.out, HasSubstr("the group did not form: "));
+  EXPECT_THAT(run.out, ::testing::ContainsRegex("missing: .*worker 1"));
+}
+
+}  // namespace
+}  // namespace thalweg::testing

@@ -1,0 +1,120 @@
+"""Classifier: labels of any kind, and scikit-learn around it."""
+
+import pickle
+
+import numpy as np
+import pandas as pd
+import pyarrow as pa
+import pytest
+from sklearn.base import clone, is_classifier
+from sklearn.metrics import accuracy_score
+from sklearn.model_selection import GridSearchCV, cross_val_predict, cross_val_score
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
+
+import thalweg
+from thalweg import data, nn
+
+
+def points(count=300):
+    x = np.random.default_rng(0).normal(size=(count, 3))
+    return x, np.digitize(x[:, 0] - x[:, 2], [-0.7, 0.7])
+
+
+def network(outputs=3):
+    return nn.Sequential(nn.Linear(3, 16), nn.ReLU(), nn.Linear(16, outputs))
+
+
+def classifier(outputs=3, **options):
+    given = {"epochs": 15, "learning_rate": 0.02, "batch_size": 32, "progress": "none"}
+    return thalweg.Classifier(network(outputs), **{**given, **options})
+
+
+NAMES = np.array(["low", "middle", "high"])
+
+
+@pytest.mark.parametrize(
+    "label",
+    [
+        lambda y: y,
+        lambda y: y + 5,
+        lambda y: y.astype("float64"),
+        lambda y: NAMES[y],
+        lambda y: NAMES[y].astype(object),
+        lambda y: NAMES[y].tolist(),
+        lambda y: pd.Series(NAMES[y]),
+        lambda y: pa.array(NAMES[y].tolist()),
+        lambda y: pd.DataFrame({"label": y}),
+    ],
+)
+def test_labels_of_any_kind(label):
+    x, y = points()
+    given = label(y)
+    fitted = classifier().fit(x, given, validation=(x[:50], given[:50]))
+    labels = np.asarray(given).reshape(-1)
+    np.testing.assert_array_equal(fitted.classes_, np.unique(labels))
+    assert accuracy_score(labels, fitted.predict(x)) == fitted.score(x, given) > 0.9
+    likely = fitted.predict_proba(x)
+    np.testing.assert_allclose(likely.sum(axis=1), 1, rtol=1e-5)
+    np.testing.assert_array_equal(fitted.classes_[likely.argmax(axis=1)], fitted.predict(x))
+    again = pickle.loads(pickle.dumps(fitted))
+    np.testing.assert_array_equal(again.predict(x), fitted.predict(x))
+
+
+def test_class_numbers_stay_the_columns_of_the_model():
+    x, y = points()
+    y = np.where(y == 2, 3, y)
+    fitted = classifier(outputs=5).fit(x, y)
+    assert fitted.classes_.tolist() == [0, 1, 3] and fitted.predict_proba(x).shape == (300, 3)
+    np.testing.assert_array_equal(fitted.model_(x.astype("float32"))[:, [0, 1, 3]].argmax(axis=1), np.searchsorted([0, 1, 3], fitted.predict(x)))
+    assert fitted.score(x, np.full(300, 4)) == 0.0
+
+
+@pytest.mark.parametrize("loss", ["bce_with_logits", nn.BCEWithLogitsLoss(pos_weight=[2.0])])
+def test_two_classes_in_one_column(loss):
+    x, y = points()
+    names = np.where(y > 0, "yes", "no")
+    fitted = classifier(outputs=1, loss=loss).fit(x, names)
+    assert fitted.score(x, names) == accuracy_score(names, fitted.predict(x)) > 0.85
+    assert fitted.predict_proba(x).shape == (300, 2)
+
+
+def test_scikit_learn_around_it():
+    x, y = points()
+    order = np.argsort(y)
+    x, names = x[order], NAMES[y[order]]
+    assert is_classifier(classifier())
+    assert min(cross_val_score(classifier(), x, names, cv=3)) > 0.85
+    assert min(cross_val_score(make_pipeline(StandardScaler(), classifier()), x, names, cv=3, scoring="accuracy")) > 0.85
+    assert min(cross_val_score(classifier(), x, names, cv=2, scoring="roc_auc_ovr")) > 0.9
+    assert cross_val_predict(classifier(epochs=2), x, names, cv=2, method="predict_proba").shape == (300, 3)
+    search = GridSearchCV(classifier(), {"epochs": [1, 15]}, cv=2).fit(x, names)
+    assert search.best_params_ == {"epochs": 15} and search.classes_.tolist() == sorted(NAMES)
+    assert not hasattr(clone(search.best_estimator_), "classes_")
+
+
+def test_data_that_hold_their_targets():
+    x, y = points()
+    fitted = classifier().fit(data.TensorDataset([x.astype("float32")], [y]))
+    assert fitted.classes_.tolist() == [0, 1, 2] and fitted.score(x, y) > 0.9
+
+
+def test_misuse():
+    x, y = points()
+    fitted = classifier(epochs=1).fit(x, y)
+    before = fitted.predict(x)
+    for change, message in [
+        (lambda: (x, NAMES[y[:-1]]), "299 rows"),
+        (lambda: (x, np.arange(300)), "y holds 300 classes; the model has columns for 3"),
+        (lambda: (x, np.stack([y, y], axis=1)), "one label for each row"),
+        (lambda: (x, np.where(y > 0, np.nan, 0)), "NaN"),
+        (lambda: (x, np.array([1, "a"] * 150, dtype=object)), "cannot be sorted"),
+    ]:
+        with pytest.raises(ValueError, match=message):
+            fitted.fit(*change())
+        assert fitted.classes_.tolist() == [0, 1, 2]
+        np.testing.assert_array_equal(fitted.predict(x), before)
+    with pytest.raises(ValueError, match="'b', which is no class of the training data"):
+        classifier(epochs=1).fit(x, NAMES[y]).score(x[:2], ["low", "b"])
+    with pytest.raises(ValueError, match="column.* of scores and the loss is"):
+        classifier(outputs=1).fit(x, y)

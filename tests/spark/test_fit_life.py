@@ -1,0 +1,184 @@
+"""The life of a fit: inputs that take long, clusters without room, an executor lost at the very end, cancelling."""
+
+import concurrent.futures
+import os
+import pathlib
+import re
+import signal
+import threading
+import time
+
+import numpy as np
+import pytest
+from disturbed import BATCH, largest_difference, weights
+from executors import executor_processes
+
+import thalweg
+import thalweg.spark
+from thalweg import nn
+
+ROWS = 400
+FORM_SECONDS = 3
+# Longer than workers may be missing.
+READ_SECONDS = 10
+PATIENCE = 120
+
+
+@pytest.fixture(scope="module")
+def frame(spark):
+    """In four partitions, of which each worker gets two."""
+    x = np.random.default_rng(1).standard_normal((ROWS, 4)).astype("float32")
+    rows = [(i, row.tolist(), int(row[:3].argmax())) for i, row in enumerate(x)]
+    return spark.createDataFrame(rows, "id int, x array<float>, y int").repartition(4, "id").cache()
+
+
+def estimator(width=16, **params):
+    net = nn.Sequential(nn.Linear(4, width), nn.ReLU(), nn.Linear(width, width), nn.ReLU(), nn.Linear(width, 3))
+    given = dict(feature_cols=["x"], label_cols=["y"], epochs=2, batch_size=BATCH, num_workers=2, threads=1, seed=3)
+    given.update(params)
+    return thalweg.spark.Estimator(thalweg.Model(net, [thalweg.Input((None, 4))]), **given)
+
+
+def sleeping(frame, condition, seconds):
+    """The frame, but each row of the condition takes so long to be read."""
+    sleep = f"java_method('java.lang.Thread', 'sleep', {int(seconds * 1000)}L)"
+    return frame.selectExpr("id", f"if({condition}, if({sleep} = '', null, x), x) as x", "y")
+
+
+def in_background(function):
+    pool = concurrent.futures.ThreadPoolExecutor(1)
+    pending = pool.submit(function)
+    pool.shutdown(wait=False)
+    return pending
+
+
+def wait_for_tasks(spark, count):
+    """Until so many run at the same time."""
+    tracker = spark.sparkContext.statusTracker()
+    end = time.monotonic() + PATIENCE
+    while time.monotonic() < end:
+        stages = [tracker.getStageInfo(stage) for stage in tracker.getActiveStageIds()]
+        if sum(stage.numActiveTasks for stage in stages if stage is not None) == count:
+            return
+        time.sleep(0.1)
+    raise RuntimeError(f"there were never {count} tasks")
+
+
+@pytest.mark.parametrize("shuffled", [False, True])
+def test_reading_may_take_longer_than_workers_may_be_missing(frame, shuffled, capsys):
+    slow = sleeping(frame, "id = 7", READ_SECONDS)
+    model = estimator(form_seconds=float(FORM_SECONDS)).fit(slow.repartition(3) if shuffled else slow)
+    assert model.training_report["rows"] == ROWS
+    assert shuffled or re.search(r"worker [01] \(executor .*\) reads, [0-9]+ rows", capsys.readouterr().err)
+
+
+def test_a_fit_may_wait_for_another(spark, frame):
+    first = in_background(lambda: estimator().fit(sleeping(frame, "id = 7", READ_SECONDS)))
+    wait_for_tasks(spark, 2)
+    begin = time.monotonic()
+    estimator(form_seconds=float(FORM_SECONDS)).fit(frame)
+    assert time.monotonic() - begin > FORM_SECONDS, "it did not have to wait"
+    first.result(PATIENCE)
+
+
+def test_a_cluster_without_room_for_all_workers_is_an_error(spark, frame):
+    def occupy():
+        spark.sparkContext.setJobGroup("occupant", "takes one of two slots", interruptOnCancel=True)
+        spark.sparkContext.parallelize([0], 1).foreach(lambda _: time.sleep(PATIENCE))
+
+    occupant = in_background(occupy)
+    try:
+        wait_for_tasks(spark, 1)
+        with pytest.raises(Exception, match=r"1 of at least 2 members came \(worker ([01]) .*, nobody for seat [01]") as failure:
+            estimator(form_seconds=float(FORM_SECONDS)).fit(frame)
+        assert f"For {FORM_SECONDS} s there were too few" in str(failure.value)
+    finally:
+        spark.sparkContext.cancelJobGroup("occupant")
+        concurrent.futures.wait([occupant], PATIENCE)
+
+
+def kill_the_giver(executors, over):
+    """Kills the one of the executors whose worker writes the trained model; gives the folder that it wrote to."""
+    local = pathlib.Path(os.environ["SPARK_LOCAL_DIRS"])
+    while not over.is_set():
+        folders = list(local.glob("**/thalweg-*"))
+        look_again = time.monotonic() + 0.3
+        while time.monotonic() < look_again and not over.wait(0.001):
+            for folder in folders:
+                process = writing_process(folder)
+                if process in executors:
+                    os.kill(process, signal.SIGKILL)
+                    return folder
+    return None
+
+
+def writing_process(folder):
+    """The process that has begun to write a model there; None if there is none."""
+    try:
+        names = os.listdir(folder)
+    except OSError:
+        return None  # the task has ended
+    for name in names:
+        found = re.fullmatch(r"model\.onnx\.tmp-(\d+)-\d+", name)
+        if found:
+            return int(found[1])
+    return None
+
+
+@pytest.mark.parametrize("workers", [2, 1])
+def test_an_executor_lost_at_the_very_end_changes_nothing(spark, frame, tmp_path, workers):
+    # Large enough for the model to take a while to be written and sent.
+    fitted = estimator(width=4096, epochs=1, num_workers=workers, optimizer="sgd", learning_rate=0.01)
+    undisturbed = weights(fitted.fit(frame), tmp_path / "undisturbed")
+    for _ in range(3):
+        before = executor_processes(spark)
+        over = threading.Event()
+        killer = in_background(lambda executors=before, event=over: kill_the_giver(executors, event))
+        try:
+            disturbed = weights(fitted.fit(frame), tmp_path / "disturbed")
+        finally:
+            over.set()
+        folder = killer.result(PATIENCE)
+        assert folder is not None, "the model was never seen"
+        assert len(set(before) - set(executor_processes(spark))) == 1
+        assert largest_difference(disturbed, undisturbed) <= 1e-6
+        # Otherwise the task had ended before its executor was killed.
+        if folder.exists():
+            return
+    pytest.fail("the executor was never killed while the model was on its way")
+
+
+def test_bad_rows_are_read_once_and_named(spark, frame, tmp_path):
+    reads = tmp_path / "reads"
+
+    def note(rows):
+        with open(reads, "a") as file:
+            file.write("read\n")
+        return rows
+
+    noted = spark.createDataFrame(frame.rdd.mapPartitions(note), frame.schema).selectExpr(
+        "concat('/photos/', id, '.png') as path", "x", "if(id = 7, 9, y) as y")
+    with pytest.raises(Exception, match=r"row [0-9]+ of partition [0-3] \(/photos/7.png\): column 'y' holds class 9"):
+        estimator().fit(noted)
+    assert len(reads.read_text().splitlines()) <= 4, "partitions were read again"
+
+
+def use_all_slots(spark):
+    """Ends once every slot of the cluster was free at the same time."""
+    assert spark.sparkContext.parallelize(range(2), 2).barrier().mapPartitions(lambda rows: rows).count() == 2
+
+
+@pytest.mark.parametrize("while_reading", [False, True])
+def test_a_cancelled_fit_leaves_its_slots_within_seconds(spark, frame, while_reading):
+    use_all_slots(spark)
+    rows = sleeping(frame, "true", 0.2) if while_reading else frame
+    fit = in_background(lambda: estimator(epochs=1_000_000).fit(rows))
+    wait_for_tasks(spark, 2)
+    time.sleep(3)
+    assert not fit.done()
+    spark.sparkContext.cancelAllJobs()
+    begin = time.monotonic()
+    use_all_slots(spark)
+    assert time.monotonic() - begin < 5
+    with pytest.raises(Exception, match="cancelled"):
+        fit.result(PATIENCE)

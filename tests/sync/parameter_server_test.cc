@@ -1,0 +1,149 @@
+// Copyright The Thalweg Authors. SPDX-License-Identifier: Apache-2.0
+#include "sync/parameter_server.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "support/error_text.h"
+#include "sync/plain_trainee.h"
+#include "sync/workers.h"
+
+namespace thalweg::testing {
+namespace {
+
+using ::testing::HasSubstr;
+using namespace std::chrono_literals;
+
+constexpr size_t kOneBucket = std::numeric_limits<size_t>::max();
+
+/// A member of a group to which newcomers may come whenever a test wants them.
+class Hospitable : public comm::Group {
+ public:
+  explicit Hospitable(std::unique_ptr<comm::Group> group) : group_(std::move(group)) {}
+  std::atomic<bool> newcomers{false};
+
+  int rank() const override { return group_->rank(); }
+  int size() const override { return group_->size(); }
+  uint64_t epoch() const override { return group_->epoch(); }
+  std::vector<std::string> names() const override { return group_->names(); }
+  comm::Communicator& communicator() override { return group_->communicator(); }
+  bool newcomers_waiting() const override { return newcomers; }
+  void next_epoch(const std::string& failure) override { group_->next_epoch(failure); }
+  void set_status(const std::string& status) override { group_->set_status(status); }
+  void fail(const std::string& why) override { group_->fail(why); }
+  void finish() override { group_->finish(); }
+  bool hands_over() override { return group_->hands_over(); }
+  void handed_over() override { group_->handed_over(); }
+
+ private:
+  std::unique_ptr<comm::Group> group_;
+};
+
+/// A worker whose thread that trains is the test's.
+struct Worker {
+  explicit Worker(std::unique_ptr<comm::Group> joined)
+      : group(std::move(joined)), gradients(trainee.trained(), kOneBucket), server(group, trainee, {}, {}) {}
+
+  void make_step() {
+    gradients.begin_step();
+    std::vector<float> ones(100, 1.0F);
+    gradients.add({trainee.variables().index("parameter0"), ones.data(), ones.size(), nullptr, nullptr, 0}, 1.0);
+    server.push(gradients, 1.0);
+  }
+
+  Hospitable group;
+  PlainTrainee trainee{{100, 7}};
+  sync::GradientBuckets gradients;
+  sync::ParameterServer server;
+};
+
+/// Members by rank, each with its name.
+std::vector<std::unique_ptr<comm::Group>> join_all(const comm::Rendezvous& rendezvous, int size) {
+  std::vector<std::future<std::unique_ptr<comm::Group>>> pending;
+  for (int i = 0; i < size; ++i) {
+    comm::GroupOptions options = member_of(rendezvous.address());
+    options.seat = i;
+    options.name = "the worker of seat " + std::to_string(i);
+    pending.push_back(std::async(std::launch::async, [options] { return comm::Group::join(options); }));
+  }
+  std::vector<std::unique_ptr<comm::Group>> members;
+  for (auto& member : pending) members.push_back(member.get());
+  return members;
+}
+
+class ParameterServers : public ::testing::Test {
+ protected:
+  void start(int size) {
+    rendezvous_ = std::make_unique<comm::Rendezvous>(quiet_rendezvous(size, size));
+    for (auto& member : join_all(*rendezvous_, size)) workers_.push_back(std::make_unique<Worker>(std::move(member)));
+  }
+  Worker& worker(size_t rank) { return *workers_[rank]; }
+
+  std::unique_ptr<comm::Rendezvous> rendezvous_;
+  std::vector<std::unique_ptr<Worker>> workers_;
+};
+
+TEST_F(ParameterServers, AskOnlyAtTheStartForWhatTheTrainerMayReplace) {
+  start(1);
+  worker(0).make_step();
+  ASSERT_TRUE(worker(0).server.begin_snapshot().ok());
+  EXPECT_NE(worker(0).trainee.updater().slots(0)[0].values[0], 0) << "the step had no effect";
+  worker(0).server.end_snapshot();
+  ASSERT_TRUE(worker(0).server.finish(60s).ok());
+  EXPECT_EQ(worker(0).trainee.asked_by_others(), 0);
+}
+
+TEST_F(ParameterServers, TakeNoSnapshotOnceTheyHaveEndedForANewcomer) {
+  start(1);
+  worker(0).group.newcomers = true;
+  while (!worker(0).server.admits()) std::this_thread::sleep_for(1ms);
+  const comm::Status status = worker(0).server.begin_snapshot();
+  ASSERT_FALSE(status.ok());
+  EXPECT_EQ(status.failure().kind, comm::FailureKind::kGroupChanged);
+}
+
+TEST_F(ParameterServers, AnErrorOfTheirThreadReachesTheOneThatTrains) {
+  start(1);
+  worker(0).trainee.updater_fails = true;
+  worker(0).make_step();
+  sync::ParameterServer& server = worker(0).server;
+  EXPECT_THAT(error_text([&] { (void)server.finish(60s); }), HasSubstr("injected"));
+  EXPECT_THAT(error_text([&] { (void)server.failure(); }), HasSubstr("injected"));
+  EXPECT_THAT(error_text([&] { (void)server.begin_snapshot(); }), HasSubstr("injected"));
+  EXPECT_THAT(error_text([&] { (void)server.wait_for_others(0, 60s); }), HasSubstr("injected"));
+}
+
+TEST_F(ParameterServers, TheOthersNoticeAWorkerThatEndsWithAnError) {
+  start(2);
+  worker(1).trainee.updater_fails = true;
+  worker(1).make_step();
+  EXPECT_THAT(error_text([&] { (void)worker(1).server.finish(60s); }), HasSubstr("injected"));
+  workers_.pop_back();
+  EXPECT_FALSE(worker(0).server.finish(60s).ok());
+}
+
+TEST_F(ParameterServers, DoNotWaitForEverForAWorkerThatLivesButHangs) {
+  start(2);
+  worker(1).make_step();
+  const comm::Status status = worker(0).server.finish(300ms);
+  ASSERT_FALSE(status.ok());
+  EXPECT_EQ(status.failure().kind, comm::FailureKind::kTimeout);
+  EXPECT_EQ(status.failure().peer, 1);
+  EXPECT_THAT(status.failure().text(), HasSubstr("the worker of seat 1 is alive but takes no more steps"));
+}
+
+TEST_F(ParameterServers, WaitForAWorkerThatIsSlowAsLongAsItMakesSteps) {
+  start(2);
+  constexpr auto kPatience = 3s;
+  auto fast = std::async(std::launch::async, [&] { return worker(0).server.finish(kPatience); });
+  const auto end = std::chrono::steady_clock::now() + kPatience + 1s;
+  while (std::chrono::steady_clock::now() < end) {
+    worker(1).make_step();
+    std::this_thread::sleep_for(50ms);
+  }
+  EXPECT_TRUE(worker(1).server.finish(60s).ok());
+  EXPECT_TRUE(fast.get().ok());
+}
+
+}  // namespace
+}  // namespace thalweg::testing
