@@ -164,8 +164,8 @@ class Membership {
   View view_;
   /// Of all epochs that a member has been in, also before a restart: they wait for a later one.
   uint64_t latest_known_ = 0;
-  /// Members that were done without because they did not leave an epoch in time, but are connected still: once they have
-  /// left it, they come anew.
+  /// Members that were done without because they did not leave an epoch in time, but are connected still: once they
+  /// have left it, they come anew.
   std::map<std::string, MemberInfo> dropped_;
   /// The members of the view that have not been lost since it began.
   std::set<std::string> survivors_;
