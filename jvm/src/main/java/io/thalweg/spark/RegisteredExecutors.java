@@ -87,10 +87,15 @@ final class RegisteredExecutors {
     for (Iterator<ExecutorSummary> all = context.sc().statusStore().executorList(true).iterator(); all.hasNext(); ) {
       ExecutorSummary executor = all.next();
       if (!executor.id().equals(DRIVER)) {
-        String address = executor.hostPort();
-        found.add(new Executor(executor.id(), address.substring(0, address.lastIndexOf(':')), executor.totalCores()));
+        found.add(new Executor(executor.id(), hostOf(executor.hostPort()), executor.totalCores()));
       }
     }
     return found;
+  }
+
+  /** Spark knows an executor's host before it knows the port. */
+  static String hostOf(String address) {
+    int colon = address.lastIndexOf(':');
+    return colon < 0 ? address : address.substring(0, colon);
   }
 }

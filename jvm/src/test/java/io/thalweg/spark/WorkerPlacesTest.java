@@ -62,4 +62,11 @@ class WorkerPlacesTest {
     assertEquals(1, new WorkerThreads(4, false, 4).of(2, "w"));
     assertEquals(4, new WorkerThreads(4, true, 1).of(2, "w"));
   }
+
+  @Test
+  void anExecutorWhosePortIsNotKnownYetHasAHost() {
+    assertEquals("node1", RegisteredExecutors.hostOf("node1"));
+    assertEquals("node1", RegisteredExecutors.hostOf("node1:40123"));
+    assertEquals("[::1]", RegisteredExecutors.hostOf("[::1]:40123"));
+  }
 }
