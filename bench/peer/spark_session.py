@@ -10,6 +10,10 @@ from spark_cases import SPARK_CASES
 DEPS = pathlib.Path(os.environ.get("THALWEG_DEPS") or pathlib.Path.home() / ".cache" / "thalweg")
 
 
+# The longest that a worker may be stopped for.
+STOPPED_SECONDS = 1800
+
+
 def cases_of(worker):
     return [name for name, case in SPARK_CASES.items() if case["ours"] == pathlib.Path(worker).name]
 
@@ -22,6 +26,10 @@ def start(executors, folder):
     os.environ["SPARK_LOCAL_DIRS"] = os.environ["SPARK_WORKER_DIR"] = folder
     builder = SparkSession.builder.master(f"local-cluster[{executors},1,2048]").config("spark.executor.memory", "1g")
     builder = builder.config("spark.ui.enabled", "false").config("spark.driver.memory", "1g")
+    # While the other side runs this one is stopped, and must not take its own executors for lost when it goes on.
+    for timeout in ("spark.network.timeout", "spark.storage.blockManagerHeartbeatTimeoutMs"):
+        builder = builder.config(timeout, f"{STOPPED_SECONDS}s")
+    builder = builder.config("spark.worker.timeout", str(STOPPED_SECONDS))
     jar = os.environ.get("THALWEG_SPARK_JAR")
     if jar:
         builder = builder.config("spark.jars", jar)
