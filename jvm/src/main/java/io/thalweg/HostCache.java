@@ -35,6 +35,8 @@ public final class HostCache {
 
   private static final Logger LOG = LoggerFactory.getLogger(HostCache.class);
   private static final long USUAL_BUDGET_BYTES = 10L << 30;
+  private static final int ROOT = 0;
+  private static final Path THIS_PROCESS = Path.of("/proc/self");
   /** Shared by those who are about to use entries; whoever has it alone may delete some. */
   private static final String GATE = "cache.lock";
 
@@ -178,17 +180,16 @@ public final class HostCache {
 
   /** Of a folder that somebody may have made first. What root owns is as safe as the system. */
   private static void checkOwner(Path folder) throws IOException {
-    Path probe = Files.createTempFile(folder, CacheEviction.INCOMING, ".owner");
-    try {
-      String owner = Files.getOwner(folder).getName();
-      if (!owner.equals(Files.getOwner(probe).getName()) && !owner.equals("root")) {
-        throw new IOException(
-            folder + " belongs to " + owner + ", and libraries are loaded from it; choose another folder with "
-                + HOW_TO_CHOOSE);
-      }
-    } finally {
-      Files.deleteIfExists(probe);
+    int owner = userOf(folder);
+    if (owner != ROOT && owner != userOf(THIS_PROCESS)) {
+      throw new IOException(
+          folder + " belongs to " + Files.getOwner(folder).getName()
+              + ", and libraries are loaded from it; choose another folder with " + HOW_TO_CHOOSE);
     }
+  }
+
+  private static int userOf(Path path) throws IOException {
+    return (int) Files.getAttribute(path, "unix:uid");
   }
 
   public static String sha256(byte[] bytes) {
