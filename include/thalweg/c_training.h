@@ -124,6 +124,8 @@ void tw_training_cancel(tw_training* training);
 tw_status tw_training_report(const tw_training* training, tw_result** result);
 /* The trained model as an ONNX file; `metadata` is a JSON object of properties, or null. */
 tw_status tw_training_save(const tw_training* training, const char* path, const char* metadata);
+/* The bytes of that file: the only tensor of the result, of u8. */
+tw_status tw_training_export(const tw_training* training, const char* metadata, tw_result** result);
 /* Null is allowed. */
 void tw_training_free(tw_training* training);
 

@@ -64,6 +64,8 @@ class Model {
   /// What the model computes at inference, with its weights, as an ONNX file (see onnx::save), written aside and then
   /// renamed. `metadata` goes into ONNX's metadata properties.
   void save(const std::string& path, const std::map<std::string, std::string>& metadata = {}) const;
+  /// The bytes of that file, as u8.
+  Tensor to_onnx(const std::map<std::string, std::string>& metadata = {}) const;
   /// All parameters and states as a safetensors file, written aside and then renamed.
   void save_weights(const std::string& path) const;
   /// Throws Error with every name that is missing, unexpected or of another shape, before any weight has changed. With

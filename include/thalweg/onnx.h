@@ -17,6 +17,10 @@ namespace thalweg::onnx {
 void save(const Graph& graph, const std::function<Tensor(const std::string& name)>& weight, const std::string& path,
           const std::map<std::string, std::string>& metadata = {});
 
+/// The bytes of such a file, as u8. Throws also if they would not fit into one protocol buffer.
+Tensor to_bytes(const Graph& graph, const std::function<Tensor(const std::string& name)>& weight,
+                const std::map<std::string, std::string>& metadata = {});
+
 /// The graph of an ONNX file in a form that can be trained: the outermost dimension of every input is free, and arrays
 /// of f32 among the initialisers are parameters. Batch norms keep the statistics that they have; dropout does nothing.
 ///

@@ -226,22 +226,37 @@ tw_status tw_training_report(const tw_training* training, tw_result** result) {
   });
 }
 
+namespace {
+
+std::map<std::string, std::string> properties_from(const char* metadata) {
+  std::map<std::string, std::string> properties;
+  if (metadata != nullptr) {
+    try {
+      properties = json::parse(metadata).get<std::map<std::string, std::string>>();
+    } catch (const json::exception& error) {
+      thalweg::raise("the metadata are no JSON object of texts: ", error.what());
+    }
+  }
+  // Reading leaves out what is random in the preprocessing: a model that was trained with chance predicts without.
+  for (auto& [name, value] : thalweg::data::to_properties(thalweg::data::metadata_from(properties))) {
+    properties[name] = value;
+  }
+  return properties;
+}
+
+}  // namespace
+
 tw_status tw_training_save(const tw_training* training, const char* path, const char* metadata) {
   return guarded([&] {
     TW_REQUIRE(training != nullptr && path != nullptr, "the training or the path is a null pointer");
-    std::map<std::string, std::string> properties;
-    if (metadata != nullptr) {
-      try {
-        properties = json::parse(metadata).get<std::map<std::string, std::string>>();
-      } catch (const json::exception& error) {
-        thalweg::raise("the metadata are no JSON object of texts: ", error.what());
-      }
-    }
-    // Reading leaves out what is random in the preprocessing: a model that was trained with chance predicts without.
-    for (auto& [name, value] : thalweg::data::to_properties(thalweg::data::metadata_from(properties))) {
-      properties[name] = value;
-    }
-    training->model.save(path, properties);
+    training->model.save(path, properties_from(metadata));
+  });
+}
+
+tw_status tw_training_export(const tw_training* training, const char* metadata, tw_result** result) {
+  return guarded([&] {
+    TW_REQUIRE(training != nullptr && result != nullptr, "the training or the result is a null pointer");
+    *result = new tw_result{{training->model.to_onnx(properties_from(metadata))}, ""};
   });
 }
 

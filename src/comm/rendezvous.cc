@@ -71,7 +71,7 @@ class Rendezvous::Impl {
     [[maybe_unused]] const ssize_t written = ::write(wake_.get(), &one, sizeof one);
   }
   void serve();
-  void wait();
+  void wait(int milliseconds);
   void accept_some(Clock::time_point now);
   void read(Client& client, Clock::time_point now);
   void take(Client& client, const json& message, Clock::time_point now);
@@ -108,7 +108,8 @@ void Rendezvous::Impl::serve() {
   // Once more after it is told to stop: what a member said before is still handed on to the others.
   for (bool stopping = false; !stopping;) {
     stopping = stop_.load();
-    wait();
+    // What has come by now can be read without waiting for more.
+    wait(stopping ? 0 : kTickMilliseconds);
     const auto now = Clock::now();
     // If this process itself was stopped, everybody else's silence says nothing.
     if (now - last > options_.silence / 2) {
@@ -128,13 +129,13 @@ void Rendezvous::Impl::serve() {
   }
 }
 
-void Rendezvous::Impl::wait() {
+void Rendezvous::Impl::wait(int milliseconds) {
   std::vector<pollfd> polled = {{wake_.get(), POLLIN, 0}, {listener_.get(), POLLIN, 0}};
   for (const Client& client : clients_) {
     const int events = POLLIN | (client.connection.wants_to_write() ? POLLOUT : 0);
     polled.push_back({client.connection.descriptor(), static_cast<short>(events), 0});
   }
-  ::poll(polled.data(), polled.size(), kTickMilliseconds);
+  ::poll(polled.data(), polled.size(), milliseconds);
   uint64_t count = 0;
   [[maybe_unused]] const ssize_t drained = ::read(wake_.get(), &count, sizeof count);
 }

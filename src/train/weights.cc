@@ -89,6 +89,11 @@ std::vector<NamedTensor> match(const Model::Impl& model, const Source& source, b
   return result;
 }
 
+std::function<Tensor(const std::string&)> reader_of(const Model::Impl& model) {
+  const Variables& variables = *model.variables;
+  return [&variables](const std::string& name) { return variables.read(variables.index(name)); };
+}
+
 }  // namespace
 
 std::vector<NamedTensor> matching_weights(const Model::Impl& model, const SafetensorsFile& file, bool strict) {
@@ -110,9 +115,12 @@ void Model::save_weights(const std::string& path) const {
 
 void Model::save(const std::string& path, const std::map<std::string, std::string>& metadata) const {
   const std::shared_lock<std::shared_mutex> lock(impl_->weights_mutex);
-  const Variables& variables = *impl_->variables;
-  onnx::save(
-      *impl_->graph, [&](const std::string& name) { return variables.read(variables.index(name)); }, path, metadata);
+  onnx::save(*impl_->graph, reader_of(*impl_), path, metadata);
+}
+
+Tensor Model::to_onnx(const std::map<std::string, std::string>& metadata) const {
+  const std::shared_lock<std::shared_mutex> lock(impl_->weights_mutex);
+  return onnx::to_bytes(*impl_->graph, reader_of(*impl_), metadata);
 }
 
 void Model::load_weights(const std::string& path, bool strict) {

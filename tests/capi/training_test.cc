@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <cmath>
+#include <fstream>
 #include <future>
 #include <nlohmann/json.hpp>
 #include <random>
@@ -25,6 +26,21 @@ std::string text_of(tw_result* result) {
   std::string text = tw_result_text(result);
   tw_result_free(result);
   return text;
+}
+
+std::string bytes_of(tw_result* result) {
+  tw_tensor tensor = {};
+  EXPECT_EQ(tw_result_num_tensors(result), 1U);
+  EXPECT_EQ(tw_result_tensor(result, 0, &tensor), TW_OK) << tw_last_error();
+  EXPECT_EQ(tensor.dtype, TW_U8);
+  std::string bytes(static_cast<const char*>(tensor.data), static_cast<size_t>(tensor.dims[0]));
+  tw_result_free(result);
+  return bytes;
+}
+
+std::string content_of(const std::string& path) {
+  std::ifstream file(path, std::ios::binary);
+  return {std::istreambuf_iterator<char>(file), {}};
 }
 
 std::string temporary(const std::string& name) { return ::testing::TempDir() + "/c_training_" + name; }
@@ -133,6 +149,10 @@ TEST_F(Training, AloneFromRowsToAnOnnxFile) {
   const std::string path = temporary("alone.onnx");
   const json properties = {{"who", "me"}, {"thalweg.preprocessing", R"({"transforms": [{"name": "random_crop"}]})"}};
   ASSERT_EQ(tw_training_save(training, path.c_str(), properties.dump().c_str()), TW_OK) << tw_last_error();
+  ASSERT_EQ(tw_training_export(training, properties.dump().c_str(), &result), TW_OK) << tw_last_error();
+  EXPECT_EQ(bytes_of(result), content_of(path));
+  EXPECT_EQ(tw_training_export(training, "[]", &result), TW_ERROR);
+  EXPECT_THAT(tw_last_error(), HasSubstr("no JSON object of texts"));
   tw_training_free(training);
   tw_rows_free(rows);
   tw_model* model = nullptr;

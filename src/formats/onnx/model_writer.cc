@@ -1,11 +1,13 @@
 // Copyright The Thalweg Authors. SPDX-License-Identifier: Apache-2.0
 #include "formats/onnx/model_writer.h"
 
+#include <algorithm>
 #include <filesystem>
 
 #include "base/atomic_file.h"
 #include "formats/onnx/model_file.h"
 #include "formats/onnx/proto_writer.h"
+#include "thalweg/error.h"
 
 namespace thalweg::onnx {
 namespace {
@@ -35,15 +37,30 @@ void move_outside(GraphProto& graph, const std::string& path) {
   file.commit();
 }
 
+uint64_t content_bytes(const ModelProto& model) {
+  uint64_t bytes = 0;
+  for (const TensorProto& tensor : model.graph.initializer) bytes += tensor.raw_data.size();
+  return bytes;
+}
+
 }  // namespace
 
 void write_model(ModelProto model, const std::string& path) {
-  uint64_t bytes = 0;
-  for (const TensorProto& tensor : model.graph.initializer) bytes += tensor.raw_data.size();
-  if (bytes > kMostInOneFile) move_outside(model.graph, path + ".data");
+  if (content_bytes(model) > kMostInOneFile) move_outside(model.graph, path + ".data");
   AtomicFile file(path);
   serialize(model).emit([&](std::string_view piece) { file.write(piece.data(), piece.size()); });
   file.commit();
+}
+
+Tensor model_bytes(const ModelProto& model) {
+  const uint64_t content = content_bytes(model);
+  TW_REQUIRE(content <= kMostInOneFile, "the model has weights of ", content, " bytes, more than ", kMostInOneFile,
+             ", the most that one ONNX message can carry: save it as files");
+  const WireWriter message = serialize(model);
+  Tensor bytes(DType::kU8, {static_cast<int64_t>(message.size())});
+  char* next = static_cast<char*>(bytes.raw());
+  message.emit([&](std::string_view piece) { next = std::copy(piece.begin(), piece.end(), next); });
+  return bytes;
 }
 
 void write_model(const ModelFile& model, const std::string& path) {

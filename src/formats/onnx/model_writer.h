@@ -4,6 +4,7 @@
 #include <string>
 
 #include "formats/onnx/proto.h"
+#include "thalweg/tensor.h"
 
 namespace thalweg::onnx {
 
@@ -14,5 +15,7 @@ struct ModelFile;
 void write_model(ModelProto model, const std::string& path);
 /// The same of a model that was read, wherever the contents of its initialisers lie.
 void write_model(const ModelFile& model, const std::string& path);
+/// The same in memory, as u8; throws if it is too large for one protocol buffer.
+Tensor model_bytes(const ModelProto& model);
 
 }  // namespace thalweg::onnx

@@ -2,6 +2,7 @@
 #include "jni_support.h"
 
 #include <cstring>
+#include <limits>
 
 namespace thalweg::jni {
 
@@ -60,6 +61,22 @@ jstring text_and_free(JNIEnv* env, tw_result* result) {
   jstring text = text_to(env, tw_result_text(result));
   tw_result_free(result);
   return text;
+}
+
+jbyteArray bytes_and_free(JNIEnv* env, tw_result* result) {
+  jbyteArray bytes = nullptr;
+  tw_tensor tensor = {};
+  if (succeeded(env, tw_result_tensor(result, 0, &tensor))) {
+    if (tensor.rank == 1 && tensor.dims[0] <= std::numeric_limits<jint>::max()) {
+      const auto count = static_cast<jint>(tensor.dims[0]);
+      bytes = env->NewByteArray(count);  // null with an OutOfMemoryError pending if the heap is too small
+      if (bytes != nullptr) env->SetByteArrayRegion(bytes, 0, count, static_cast<const jbyte*>(tensor.data));
+    } else {
+      throw_error(env, "the bytes of a result are too many for an array of Java");
+    }
+  }
+  tw_result_free(result);
+  return bytes;
 }
 
 void* memory_of(JNIEnv* env, jobject buffer, jlong bytes, const char* what) {

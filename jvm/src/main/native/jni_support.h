@@ -36,6 +36,9 @@ jstring text_to(JNIEnv* env, const char* text);
 
 /// The text of a result, which it frees.
 jstring text_and_free(JNIEnv* env, tw_result* result);
+/// The bytes of its only tensor, of u8, as an array of Java; frees the result. Null with an exception pending if they
+/// do not fit into one.
+jbyteArray bytes_and_free(JNIEnv* env, tw_result* result);
 
 /// The memory of a direct buffer that holds at least `bytes`. Null, with an exception pending that names `what`, if it
 /// is no direct buffer or a smaller one.

@@ -200,12 +200,13 @@ JNIEXPORT jstring JNICALL Java_io_thalweg_jni_NativeTraining_report(JNIEnv* env,
   return succeeded(env, status) ? text_and_free(env, result) : nullptr;
 }
 
-JNIEXPORT void JNICALL Java_io_thalweg_jni_NativeTraining_save(JNIEnv* env, jclass, jlong training, jstring path,
-                                                               jstring metadata) {
-  guarded<int>(env, 0, [&] {
-    succeeded(env, tw_training_save(object_from<tw_training>(training), text_from(env, path).c_str(),
-                                    OptionalText(env, metadata).get()));
-    return 0;
+JNIEXPORT jbyteArray JNICALL Java_io_thalweg_jni_NativeTraining_export(JNIEnv* env, jclass, jlong training,
+                                                                       jstring metadata) {
+  return guarded<jbyteArray>(env, nullptr, [&]() -> jbyteArray {
+    tw_result* result = nullptr;
+    const tw_status status =
+        tw_training_export(object_from<tw_training>(training), OptionalText(env, metadata).get(), &result);
+    return succeeded(env, status) ? bytes_and_free(env, result) : nullptr;
   });
 }
 

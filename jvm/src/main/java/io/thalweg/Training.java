@@ -85,9 +85,9 @@ public final class Training implements AutoCloseable {
     return NativeTraining.report(handle);
   }
 
-  /** The trained model as an ONNX file; {@code metadata} is a JSON object of texts. */
-  public void save(Path file, String metadata) {
-    NativeTraining.save(handle, file.toString(), metadata);
+  /** The bytes of the trained model's ONNX file; {@code metadata} is a JSON object of texts. */
+  public byte[] export(String metadata) {
+    return NativeTraining.export(handle, metadata);
   }
 
   @Override

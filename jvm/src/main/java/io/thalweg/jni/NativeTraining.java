@@ -63,7 +63,7 @@ public final class NativeTraining {
 
   public static native String report(long training);
 
-  public static native void save(long training, String path, String metadata);
+  public static native byte[] export(long training, String metadata);
 
   public static native void free(long training);
 }

@@ -21,12 +21,14 @@ final class FitWatch {
   private static final Logger LOG = LoggerFactory.getLogger(FitWatch.class);
   private static final ObjectMapper MAPPER = new ObjectMapper();
   /** Short, because workers stay until they know that the model has come. */
-  private static final long INTERVAL_MILLISECONDS = 50;
+  private static final long INTERVAL_MILLISECONDS = 5;
+  private static final long LOOK_NANOSECONDS = 50_000_000L;
 
   private final Rendezvous rendezvous;
   private final TrainingJobs jobs;
   private final FitMetrics metrics = new FitMetrics();
   private final ProgressLine line;
+  private long lastLook = System.nanoTime();
 
   /** @param progress hears how it goes, a line each time */
   FitWatch(Rendezvous rendezvous, TrainingJobs jobs, Consumer<String> progress) {
@@ -45,7 +47,11 @@ final class FitWatch {
           show(state());
           return outcomes;
         } catch (TimeoutException stillRunning) {
-          look();
+          letGo();
+          if (System.nanoTime() - lastLook >= LOOK_NANOSECONDS) {
+            lastLook = System.nanoTime();
+            look();
+          }
         }
       }
     } catch (ExecutionException failure) {
@@ -60,7 +66,6 @@ final class FitWatch {
   }
 
   private void look() throws IOException {
-    letGo();
     JsonNode state = state();
     show(state);
     state.get("forsaken_seats").forEach(seat -> jobs.restart(seat.asInt()));

@@ -11,6 +11,7 @@ import java.lang.ref.Cleaner;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.Map;
+import java.util.concurrent.CompletableFuture;
 import org.apache.hadoop.conf.Configuration;
 import org.apache.hadoop.fs.FileSystem;
 
@@ -60,7 +61,15 @@ final class ModelFile {
 
   /** A new model. */
   static ModelFile keep(byte[] model) throws IOException {
-    return keep(HostCache.standard(), HostCache.sha256(model), target -> Files.write(target, model));
+    HostCache cache = HostCache.standard();
+    Path incoming = cache.newFile(".onnx");
+    try {
+      CompletableFuture<String> hash = CompletableFuture.supplyAsync(() -> HostCache.sha256(model));
+      Files.write(incoming, model);
+      return keep(cache, hash.join(), target -> Files.move(incoming, target));
+    } finally {
+      Files.deleteIfExists(incoming);
+    }
   }
 
   private interface Writer {

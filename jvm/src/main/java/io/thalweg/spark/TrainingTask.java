@@ -102,9 +102,7 @@ final class TrainingTask implements Function2<Integer, Iterator<InternalRow>, It
     if (!training.gives()) {
       return outcome(self, report, null, taken, skipped);
     }
-    Path file = scratch.resolve(ModelFile.NAME);
-    training.save(file, plan.metadata());
-    byte[] model = Files.readAllBytes(file);
+    byte[] model = training.export(plan.metadata());
     watch.check();
     given.add(1);
     training.gave();
