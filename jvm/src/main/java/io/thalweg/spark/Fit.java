@@ -202,7 +202,7 @@ final class Fit {
               metadata());
       JavaRDD<InternalRow> spread = workers.spread(marked(false), validation == null ? null : marked(true));
       try (TrainingJobs jobs = new TrainingJobs(spread, plan)) {
-        return TrainedModel.of(new FitWatch(rendezvous, jobs, estimator::setProgress).await(), description.loss());
+        return jobs.trained(new FitWatch(rendezvous, jobs, estimator::setProgress).await(), description.loss());
       }
     } finally {
       model.destroy();

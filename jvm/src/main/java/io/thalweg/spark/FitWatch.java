@@ -8,10 +8,9 @@ import io.thalweg.ThalwegException;
 import java.io.IOException;
 import java.util.ArrayList;
 import java.util.List;
-import java.util.concurrent.CancellationException;
+import java.util.Optional;
 import java.util.concurrent.ExecutionException;
 import java.util.concurrent.TimeUnit;
-import java.util.concurrent.TimeoutException;
 import java.util.function.Consumer;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
@@ -20,15 +19,12 @@ import org.slf4j.LoggerFactory;
 final class FitWatch {
   private static final Logger LOG = LoggerFactory.getLogger(FitWatch.class);
   private static final ObjectMapper MAPPER = new ObjectMapper();
-  /** Short, because workers stay until they know that the model has come. */
-  private static final long INTERVAL_MILLISECONDS = 5;
-  private static final long LOOK_NANOSECONDS = 50_000_000L;
+  private static final long INTERVAL_MILLISECONDS = 200;
 
   private final Rendezvous rendezvous;
   private final TrainingJobs jobs;
   private final FitMetrics metrics = new FitMetrics();
   private final ProgressLine line;
-  private long lastLook = System.nanoTime();
 
   /** @param progress hears how it goes, a line each time */
   FitWatch(Rendezvous rendezvous, TrainingJobs jobs, Consumer<String> progress) {
@@ -37,27 +33,23 @@ final class FitWatch {
     this.line = new ProgressLine(progress);
   }
 
+  /** What the workers gave back. */
   List<TrainingOutcome> await() throws IOException {
     try {
-      for (; ; ) {
-        try {
-          List<TrainingOutcome> outcomes = new ArrayList<>(jobs.outcomes(INTERVAL_MILLISECONDS, TimeUnit.MILLISECONDS));
-          letGo();
-          outcomes.addAll(jobs.outcomesOfRestarted());
-          show(state());
-          return outcomes;
-        } catch (TimeoutException stillRunning) {
-          letGo();
-          if (System.nanoTime() - lastLook >= LOOK_NANOSECONDS) {
-            lastLook = System.nanoTime();
-            look();
-          }
-        }
+      Optional<List<TrainingOutcome>> ended = jobs.outcomes();
+      for (; ended.isEmpty(); ended = jobs.outcomes()) {
+        jobs.await(INTERVAL_MILLISECONDS, TimeUnit.MILLISECONDS);
+        letGo();
+        look();
       }
+      List<TrainingOutcome> outcomes = new ArrayList<>(ended.get());
+      outcomes.addAll(jobs.outcomesOfRestarted());
+      show(state());
+      return outcomes;
     } catch (ExecutionException failure) {
       String reason = state().get("error").asText();
       throw new ThalwegException(reason.isEmpty() ? "training failed: " + rootCause(failure) : reason, failure.getCause());
-    } catch (CancellationException | InterruptedException end) {
+    } catch (InterruptedException end) {
       throw new ThalwegException("training was cancelled", end);
     } finally {
       line.end();

@@ -5,7 +5,6 @@ import com.fasterxml.jackson.databind.JsonNode;
 import com.fasterxml.jackson.databind.ObjectMapper;
 import com.fasterxml.jackson.databind.node.ArrayNode;
 import com.fasterxml.jackson.databind.node.ObjectNode;
-import io.thalweg.ThalwegException;
 import java.io.IOException;
 import java.util.List;
 import org.slf4j.Logger;
@@ -24,14 +23,10 @@ record TrainedModel(ModelFile file, String report, String loss) {
   private static final Logger LOG = LoggerFactory.getLogger(TrainedModel.class);
   private static final ObjectMapper MAPPER = new ObjectMapper();
 
-  /** Of what the workers gave back. */
-  static TrainedModel of(List<TrainingOutcome> outcomes, String loss) throws IOException {
-    for (TrainingOutcome outcome : outcomes) {
-      if (outcome.model() != null) {
-        return new TrainedModel(ModelFile.keep(outcome.model()), report(outcome, outcomes), loss);
-      }
-    }
-    throw new ThalwegException("no worker has given the trained model back");
+  /** Of what the workers gave back, one of them the model. */
+  static TrainedModel of(ModelFile model, TrainingOutcome giver, List<TrainingOutcome> outcomes, String loss)
+      throws IOException {
+    return new TrainedModel(model, report(giver, outcomes), loss);
   }
 
   /** What one worker says of the whole, with the sums over all. */

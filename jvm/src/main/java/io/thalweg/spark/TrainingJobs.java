@@ -1,20 +1,23 @@
 // Copyright The Thalweg Authors. SPDX-License-Identifier: Apache-2.0
 package io.thalweg.spark;
 
+import io.thalweg.ThalwegException;
+import java.io.IOException;
 import java.io.Serializable;
+import java.io.UncheckedIOException;
 import java.util.ArrayList;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
-import java.util.concurrent.CancellationException;
+import java.util.Optional;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.CompletionException;
 import java.util.concurrent.ExecutionException;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.TimeoutException;
-import org.apache.spark.api.java.JavaFutureAction;
 import org.apache.spark.api.java.JavaRDD;
 import org.apache.spark.rdd.PartitionPruningRDD;
 import org.apache.spark.sql.catalyst.InternalRow;
-import org.apache.spark.util.LongAccumulator;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 import scala.Function1;
@@ -32,37 +35,72 @@ final class TrainingJobs implements AutoCloseable {
 
   private final JavaRDD<InternalRow> rows;
   private final TrainingPlan plan;
-  private final LongAccumulator given;
-  private final JavaFutureAction<List<TrainingOutcome>> all;
-  private final Map<Integer, JavaFutureAction<List<TrainingOutcome>>> single = new HashMap<>();
+  private final CompletableFuture<TrainingOutcome> giver = new CompletableFuture<>();
+  /** Written while the other workers end. */
+  private final CompletableFuture<ModelFile> model = giver.thenApplyAsync(TrainingJobs::keep);
+  private final TrainingJob all;
+  private final Map<Integer, TrainingJob> single = new HashMap<>();
 
   /** {@code rows} have a partition for each worker. */
   TrainingJobs(JavaRDD<InternalRow> rows, TrainingPlan plan) {
     this.rows = rows;
     this.plan = plan;
-    this.given = rows.context().longAccumulator();
-    this.all = rows.mapPartitionsWithIndex(new TrainingTask(plan, given), false).collectAsync();
+    this.all = new TrainingJob(rows, new TrainingTask(plan), this::arrived);
+  }
+
+  private void arrived(TrainingOutcome outcome) {
+    if (outcome.model() != null) {
+      giver.complete(outcome);
+    }
+  }
+
+  private static ModelFile keep(TrainingOutcome outcome) {
+    try {
+      return ModelFile.keep(outcome.model());
+    } catch (IOException failure) {
+      throw new UncheckedIOException(failure);
+    }
   }
 
   /** Whether the outcome of a worker that has the model is in this process; Spark then still waits for the other workers. */
   boolean hasModel() {
-    return given.value() > 0;
+    return giver.isDone();
   }
 
-  /** When all workers have ended, but for those in jobs of their own. */
-  List<TrainingOutcome> outcomes(long timeout, TimeUnit unit)
-      throws InterruptedException, ExecutionException, TimeoutException {
-    return all.get(timeout, unit);
+  /** The model that has come first, and with it what its worker says of the training. */
+  TrainedModel trained(List<TrainingOutcome> outcomes, String loss) throws IOException {
+    if (!hasModel()) {
+      throw new ThalwegException("no worker has given the trained model back");
+    }
+    try {
+      return TrainedModel.of(model.join(), giver.join(), outcomes, loss);
+    } catch (CompletionException failure) {
+      throw new IOException("the trained model cannot be kept: " + failure.getCause().getMessage(), failure.getCause());
+    }
+  }
+
+  /** Waits until the model has come, all workers have ended or the time is over. */
+  void await(long timeout, TimeUnit unit) throws InterruptedException, ExecutionException {
+    try {
+      (hasModel() ? all.outcomes() : CompletableFuture.anyOf(giver, all.outcomes())).get(timeout, unit);
+    } catch (TimeoutException stillRunning) {
+      LOG.trace("the workers train");
+    }
+  }
+
+  /** Of all workers when they have ended, but for those in jobs of their own; empty before. */
+  Optional<List<TrainingOutcome>> outcomes() throws InterruptedException, ExecutionException {
+    return all.outcomes().isDone() ? Optional.of(all.outcomes().get()) : Optional.empty();
   }
 
   /** Of the workers in jobs of their own, which have little left to do when all others have ended. */
   List<TrainingOutcome> outcomesOfRestarted() throws InterruptedException {
     List<TrainingOutcome> outcomes = new ArrayList<>();
     long end = System.nanoTime() + TimeUnit.SECONDS.toNanos(END_SECONDS);
-    for (JavaFutureAction<List<TrainingOutcome>> job : single.values()) {
+    for (TrainingJob job : single.values()) {
       try {
-        outcomes.addAll(job.get(Math.max(0, end - System.nanoTime()), TimeUnit.NANOSECONDS));
-      } catch (ExecutionException | TimeoutException | CancellationException over) {
+        outcomes.addAll(job.outcomes().get(Math.max(0, end - System.nanoTime()), TimeUnit.NANOSECONDS));
+      } catch (ExecutionException | TimeoutException over) {
         LOG.debug("a worker's own job did not end by itself", over);
       }
     }
@@ -71,20 +109,20 @@ final class TrainingJobs implements AutoCloseable {
 
   /** Starts the worker of this seat in a job of its own, unless there is one already. */
   void restart(int seat) {
-    JavaFutureAction<List<TrainingOutcome>> before = single.get(seat);
-    if (before != null && !before.isDone()) {
+    TrainingJob before = single.get(seat);
+    if (before != null && !before.outcomes().isDone()) {
       return;
     }
     LOG.warn("Thalweg starts worker {} again in a job of its own: it was lost, and Spark takes its partition for done", seat);
     Function1<Object, Object> chosen = (Function1<Object, Object> & Serializable) partition -> (int) partition == seat;
     JavaRDD<InternalRow> own = PartitionPruningRDD.create(rows.rdd(), chosen).toJavaRDD();
-    single.put(seat, own.mapPartitionsWithIndex(new TrainingTask(plan, given, seat), false).collectAsync());
+    single.put(seat, new TrainingJob(own, new TrainingTask(plan, seat), this::arrived));
   }
 
   /** Ends what still runs. */
   @Override
   public void close() {
-    all.cancel(true);
-    single.values().forEach(job -> job.cancel(true));
+    all.cancel();
+    single.values().forEach(TrainingJob::cancel);
   }
 }

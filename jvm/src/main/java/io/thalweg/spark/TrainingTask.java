@@ -12,7 +12,6 @@ import org.apache.spark.TaskContext;
 import org.apache.spark.api.java.function.Function2;
 import org.apache.spark.sql.Row;
 import org.apache.spark.sql.catalyst.InternalRow;
-import org.apache.spark.util.LongAccumulator;
 import org.apache.spark.util.Utils;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
@@ -28,18 +27,16 @@ final class TrainingTask implements Function2<Integer, Iterator<InternalRow>, It
   private static final int BY_PARTITION = -1;
 
   private final TrainingPlan plan;
-  private final LongAccumulator given;
   private final int onlySeat;
 
-  /** For all workers: each partition is a seat. {@code given} counts models that have reached the driver. */
-  TrainingTask(TrainingPlan plan, LongAccumulator given) {
-    this(plan, given, BY_PARTITION);
+  /** For all workers: each partition is a seat. */
+  TrainingTask(TrainingPlan plan) {
+    this(plan, BY_PARTITION);
   }
 
   /** For the worker of this seat alone, whatever its partition is called. */
-  TrainingTask(TrainingPlan plan, LongAccumulator given, int onlySeat) {
+  TrainingTask(TrainingPlan plan, int onlySeat) {
     this.plan = plan;
-    this.given = given;
     this.onlySeat = onlySeat;
   }
 
@@ -104,7 +101,6 @@ final class TrainingTask implements Function2<Integer, Iterator<InternalRow>, It
     }
     byte[] model = training.export(plan.metadata());
     watch.check();
-    given.add(1);
     training.gave();
     return outcome(self, report, model, taken, skipped);
   }
