@@ -175,6 +175,8 @@ class Rendezvous {
     std::vector<int> forsaken_seats;
     /// How often a member of each name has come as a new one, admitted or not.
     std::map<std::string, int> arrivals;
+    /// Who is asked for the result (RendezvousOptions::wants_result); empty before, and when it is here.
+    std::string giver;
   };
   State state() const;
   /// The result that the group was to make is here (RendezvousOptions::wants_result): the job is done, and members may

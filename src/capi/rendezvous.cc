@@ -56,6 +56,7 @@ struct tw_rendezvous {
   explicit tw_rendezvous(const tw_rendezvous_options* options)
       : rendezvous(options_from(options, log)), address(rendezvous.address()), workers(options->workers) {}
   std::string progress(const comm::Rendezvous::State& state) const {
+    if (!state.giver.empty()) return state.giver + " hands the model over";
     const std::string preparation = state.finished ? "" : thalweg::sync::preparation_progress(state, workers);
     return preparation.empty() ? thalweg::sync::group_progress(state.members) : preparation;
   }

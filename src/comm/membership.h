@@ -89,6 +89,8 @@ class Membership {
   const std::string& error() const { return error_; }
   /// The members have done their work, whether or not what they made has been accepted.
   bool finished() const { return finished_ || done_; }
+  /// Nothing is left to be handed over either.
+  bool ended() const { return finished_; }
   size_t waiting() const;
   /// Members that have a place of their own in this epoch or the next, ready or not.
   int present() const;

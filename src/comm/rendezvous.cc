@@ -234,7 +234,8 @@ void Rendezvous::Impl::publish() {
     logged_epoch_ = view.epoch;
     log("epoch " + std::to_string(view.epoch) + " has " + std::to_string(view.members.size()) + " members");
   }
-  if (const MemberInfo* giver = membership_.giver(); giver != nullptr && giver->id != logged_giver_) {
+  const MemberInfo* giver = membership_.ended() ? nullptr : membership_.giver();
+  if (giver != nullptr && giver->id != logged_giver_) {
     logged_giver_ = giver->id;
     log("all have finished, " + giver->name + " is asked for the result");
   }
@@ -261,7 +262,8 @@ void Rendezvous::Impl::publish() {
             described(preparing),
             membership_.present(),
             membership_.forsaken_seats(),
-            arrivals_};
+            arrivals_,
+            giver != nullptr ? giver->name : ""};
 }
 
 Rendezvous::Rendezvous(RendezvousOptions options) : impl_(std::make_unique<Impl>(std::move(options))) {}

@@ -149,7 +149,7 @@ void Trainer::Impl::start(const data::Dataset& train, const data::Dataset* valid
     pending_optimizer.reset();
   }
   train_samples = samples;
-  stop_agreed = ends_with_best = false;
+  stop_agreed = false;
   if (options.scheme != nullptr) options.scheme->start(*this);
   // An error may have left batches half way to an update; those are taken again.
   step.discard();
@@ -181,8 +181,11 @@ void Trainer::Impl::run(const data::Dataset& train, const data::Dataset* validat
     over = run_is_over();
   }
   while (!over) over = run_batches(train, validation);
-  finish();
+  // Together with all others, whoever of them wanted to stop, and why.
+  if (stopping() && !options.checkpoints.directory.empty()) last_checkpoint_of_run();
   if (options.scheme != nullptr) finish_group();
+  // After the group's last exchange, which may bring weights.
+  if (!stopping() || stopped_early()) restore_best();
   tell_skipped();
   tell([&](Callback& callback) { callback.on_end(state); });
 }
@@ -376,19 +379,13 @@ void Trainer::Impl::last_checkpoint_of_run() {
   }
 }
 
-void Trainer::Impl::finish() {
-  if (stopping()) {
-    // Together with all others, whoever of them wanted to stop, and why.
-    if (!options.checkpoints.directory.empty()) last_checkpoint_of_run();
-    if (!stopped_early()) return;
-  }
+void Trainer::Impl::restore_best() {
   // A checkpoint may have brought some although this run does not look for the best.
   if (best_weights.empty() || options.early_stopping.patience == 0) return;
   {
     const std::unique_lock<std::shared_mutex> lock(model.impl().weights_mutex);
     write_weights(model.impl(), best_weights);
   }
-  ends_with_best = true;
   std::ostringstream text;
   text << (best.should_stop() || stopped_early() ? "stopped early; " : "") << "the weights are those of step "
        << best.best_iteration << ", the best by " << score_name << " (" << best.best << ")";

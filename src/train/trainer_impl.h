@@ -58,7 +58,8 @@ struct Trainer::Impl : Trainee {
   void checkpoint_now_due();
   void checkpoint();
   void last_checkpoint_of_run();
-  void finish();
+  /// Takes the weights that validated best, if some were kept.
+  void restore_best();
   void tell(const std::function<void(Callback&)>& event);
 
   // In a group: trainer_group.cc.
@@ -91,7 +92,7 @@ struct Trainer::Impl : Trainee {
   Checkpoint snapshot() override;
   void restore(const Checkpoint& snapshot) override;
   bool lacks_checkpoint() const override {
-    return !options.checkpoints.directory.empty() && checkpoints.due > checkpoints.written && !ends_with_best;
+    return !options.checkpoints.directory.empty() && checkpoints.due > checkpoints.written;
   }
 
   bool stopping() const { return options.scheme == nullptr ? stop.load() : stop_agreed; }
@@ -141,8 +142,6 @@ struct Trainer::Impl : Trainee {
   std::vector<EpochRecord> history;
   data::SkippedSamples skipped;
   CheckpointSteps checkpoints;
-  /// The weights are no longer those of the last step, of which a checkpoint would have to be.
-  bool ends_with_best = false;
   /// Somebody, here or at another worker, wants the run to end.
   bool stop_agreed = false;
   /// Read by `resume`; applied once the optimiser knows its parameters.

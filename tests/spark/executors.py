@@ -7,8 +7,17 @@ _BACKEND = b"CoarseGrainedExecutorBackend"
 
 def executor_processes(spark):
     """Process numbers of the session's executors, in order."""
+    return sorted(_executors(spark).values())
+
+
+def executor_process(spark, executor_id):
+    """The process number of the executor that Spark calls so."""
+    return _executors(spark)[executor_id]
+
+
+def _executors(spark):
     application = spark.sparkContext.applicationId.encode()
-    found = []
+    found = {}
     for entry in pathlib.Path("/proc").iterdir():
         if not entry.name.isdigit():
             continue
@@ -17,8 +26,8 @@ def executor_processes(spark):
         except OSError:
             continue  # it has just ended
         if command[0].endswith(b"java") and application in command and any(_BACKEND in part for part in command):
-            found.append(int(entry.name))
-    return sorted(found)
+            found[command[command.index(b"--executor-id") + 1].decode()] = int(entry.name)
+    return found
 
 
 def resident_bytes(process):

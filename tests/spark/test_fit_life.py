@@ -2,7 +2,6 @@
 
 import concurrent.futures
 import os
-import pathlib
 import re
 import signal
 import threading
@@ -11,7 +10,7 @@ import time
 import numpy as np
 import pytest
 from disturbed import BATCH, largest_difference, weights
-from executors import executor_processes
+from executors import executor_process, executor_processes
 
 import thalweg
 import thalweg.spark
@@ -97,53 +96,44 @@ def test_a_cluster_without_room_for_all_workers_is_an_error(spark, frame):
         concurrent.futures.wait([occupant], PATIENCE)
 
 
-def kill_the_giver(executors, over):
-    """Kills the one of the executors whose worker writes the trained model; gives the folder that it wrote to."""
-    local = pathlib.Path(os.environ["SPARK_LOCAL_DIRS"])
-    while not over.is_set():
-        folders = list(local.glob("**/thalweg-*"))
-        look_again = time.monotonic() + 0.3
-        while time.monotonic() < look_again and not over.wait(0.001):
-            for folder in folders:
-                process = writing_process(folder)
-                if process in executors:
-                    os.kill(process, signal.SIGKILL)
-                    return folder
-    return None
+def kill_the_giver(spark, fitted, over):
+    """Kills the executor whose worker hands the trained model over. True if there was one."""
+    while not over.wait(0.005):
+        giver = re.search(r"\(executor (\d+), .* hands the model over", fitted._java_obj.progress())
+        if giver:
+            os.kill(executor_process(spark, giver[1]), signal.SIGKILL)
+            return True
+    return False
 
 
-def writing_process(folder):
-    """The process that has begun to write a model there; None if there is none."""
-    try:
-        names = os.listdir(folder)
-    except OSError:
-        return None  # the task has ended
-    for name in names:
-        found = re.fullmatch(r"model\.onnx\.tmp-(\d+)-\d+", name)
-        if found:
-            return int(found[1])
-    return None
+def failures(spark):
+    """Tasks that failed in the last attempt at every stage, and attempts before it."""
+    tracker = spark.sparkContext.statusTracker()
+    stages = {stage for job in tracker.getJobIdsForGroup(None) for stage in tracker.getJobInfo(job).stageIds}
+    return sum(info.numFailedTasks + info.currentAttemptId for info in map(tracker.getStageInfo, stages) if info)
 
 
 @pytest.mark.parametrize("workers", [2, 1])
 def test_an_executor_lost_at_the_very_end_changes_nothing(spark, frame, tmp_path, workers):
-    # Large enough for the model to take a while to be written and sent.
-    fitted = estimator(width=4096, epochs=1, num_workers=workers, optimizer="sgd", learning_rate=0.01)
+    # Large enough for the model to take a while to be sent.
+    fitted = estimator(width=5120, epochs=1, num_workers=workers, optimizer="sgd", learning_rate=0.01)
     undisturbed = weights(fitted.fit(frame), tmp_path / "undisturbed")
-    for _ in range(3):
-        before = executor_processes(spark)
+    for _ in range(6):
+        before, failures_before = executor_processes(spark), failures(spark)
         over = threading.Event()
-        killer = in_background(lambda executors=before, event=over: kill_the_giver(executors, event))
+        killer = in_background(lambda event=over: kill_the_giver(spark, fitted, event))
         try:
-            disturbed = weights(fitted.fit(frame), tmp_path / "disturbed")
+            model = fitted.fit(frame)
         finally:
             over.set()
-        folder = killer.result(PATIENCE)
-        assert folder is not None, "the model was never seen"
-        assert len(set(before) - set(executor_processes(spark))) == 1
+        failed = failures(spark) - failures_before
+        disturbed = weights(model, tmp_path / "disturbed")
         assert largest_difference(disturbed, undisturbed) <= 1e-6
+        if not killer.result(PATIENCE):
+            continue  # it was too quick to be seen
+        assert len(set(before) - set(executor_processes(spark))) == 1
         # Otherwise the task had ended before its executor was killed.
-        if folder.exists():
+        if failed > 0:
             return
     pytest.fail("the executor was never killed while the model was on its way")
 

@@ -19,7 +19,7 @@ import org.slf4j.LoggerFactory;
 final class FitWatch {
   private static final Logger LOG = LoggerFactory.getLogger(FitWatch.class);
   private static final ObjectMapper MAPPER = new ObjectMapper();
-  private static final long INTERVAL_MILLISECONDS = 200;
+  private static final long INTERVAL_MILLISECONDS = 100;
 
   private final Rendezvous rendezvous;
   private final TrainingJobs jobs;
