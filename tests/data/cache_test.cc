@@ -7,6 +7,7 @@
 
 #include <array>
 
+#include "support/sanitized.h"
 #include "support/temporary_directory.h"
 
 namespace thalweg::data {
@@ -40,6 +41,7 @@ void fill(SampleCache& cache, int64_t first, int64_t end, int writer) {
 // As workers of a group do that are forked from one process, they use the cache at the same time and in different
 // orders; here the child fills it while the parent waits, and the parent writes over nothing that the child has.
 TEST(SampleCache, ForkedProcessesDoNotWriteToEachOthersFile) {
+  if (testing::kThreadSanitized) GTEST_SKIP() << "it cannot follow the locks that Arrow's memory pool takes at a fork";
   const testing::TemporaryDirectory directory;
   SampleCache cache(kEntries, {.disk_bytes = 1 << 20, .directory = directory.path().string()});
   fill(cache, 0, kBeforeTheFork, 0);
@@ -67,6 +69,7 @@ TEST(SampleCache, ForkedProcessesDoNotWriteToEachOthersFile) {
 }
 
 TEST(SampleCache, AForkedProcessThatGetsNoFileReadsAgainInstead) {
+  if (testing::kThreadSanitized) GTEST_SKIP() << "it cannot follow the locks that Arrow's memory pool takes at a fork";
   auto directory = std::make_unique<testing::TemporaryDirectory>();
   SampleCache cache(kEntries, {.disk_bytes = 1 << 20, .directory = directory->path().string()});
   fill(cache, 0, kBeforeTheFork, 0);

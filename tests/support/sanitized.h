@@ -10,5 +10,10 @@ constexpr bool kSanitized = true;
 #else
 constexpr bool kSanitized = false;
 #endif
+#if defined(__SANITIZE_THREAD__)
+constexpr bool kThreadSanitized = true;
+#else
+constexpr bool kThreadSanitized = false;
+#endif
 
 }  // namespace thalweg::testing
