@@ -152,8 +152,12 @@ class Data : public Command {
   }
 
   void describe_arrays(bool archive) {
-    const std::vector<NamedTensor> arrays =
-        archive ? npy::read_archive(path_) : std::vector<NamedTensor>{{path_, npy::read(path_)}};
+    std::vector<NamedTensor> arrays;
+    if (archive) {
+      arrays = npy::read_archive(path_);
+    } else {
+      arrays.push_back({path_, npy::read(path_)});
+    }
     Json report = {{"kind", "arrays"}, {"arrays", Json::array()}};
     for (const NamedTensor& array : arrays) report["arrays"].push_back(json_of(array));
     print(report, arrays_text);

@@ -101,7 +101,9 @@ class Launch : public Command {
     // Before there are threads: it is a fork.
     keeper_ = std::make_unique<ProcessKeeper>();
     secret_ = comm::make_secret();
-    rendezvous_ = std::make_unique<comm::Rendezvous>(rendezvous_options());
+    // Ends with this call, and its thread with it: commands go only after OpenSSL has tidied up.
+    comm::Rendezvous rendezvous(rendezvous_options());
+    rendezvous_ = &rendezvous;
     catch_signals();
     processors_ = split_processors(count_);
     workers_.resize(static_cast<size_t>(count_));
@@ -331,7 +333,8 @@ class Launch : public Command {
   /// Goes after the workers: those that are left when it does would be killed.
   std::unique_ptr<ProcessKeeper> keeper_;
   std::string secret_;
-  std::unique_ptr<comm::Rendezvous> rendezvous_;
+  /// While the command runs.
+  comm::Rendezvous* rendezvous_ = nullptr;
   std::vector<std::vector<int>> processors_;
   std::vector<Worker> workers_;
   /// At the last look.

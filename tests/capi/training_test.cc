@@ -175,7 +175,8 @@ TEST_F(Training, RowsToValidateOnAreMeasuredAfterEveryEpoch) {
   ASSERT_EQ(tw_training_run(training, rows), TW_OK) << tw_last_error();
   tw_result* result = nullptr;
   ASSERT_EQ(tw_training_report(training, &result), TW_OK);
-  for (const json& epoch : json::parse(text_of(result))["epochs"]) {
+  const json report = json::parse(text_of(result));
+  for (const json& epoch : report["epochs"]) {
     EXPECT_TRUE(epoch.contains("validation_loss") && epoch.contains("validation_accuracy")) << epoch;
   }
   tw_training_free(training);
