@@ -4,7 +4,7 @@ from typing import Any
 
 import numpy
 
-from thalweg import _inputs, metrics
+from thalweg import metrics
 from thalweg._core import InputError
 from thalweg.estimator import Estimator
 from thalweg.nn import BCELoss, BCEWithLogitsLoss

@@ -2,9 +2,8 @@
 #pragma once
 
 #include <algorithm>
+#include <atomic>
 #include <cstdint>
-#include <thread>
-#include <vector>
 
 #include "base/threads.h"
 
@@ -16,17 +15,10 @@ template <typename Body>
 void for_ranges(int64_t size, const Body& body) {
   constexpr int64_t kRange = int64_t{1} << 15;
   const int64_t ranges = (size + kRange - 1) / kRange;
-  const int64_t threads = std::min<int64_t>(ranges, available_processors());
-  const auto run = [&](int64_t thread) {
-    body(ranges * thread / threads * kRange, std::min(size, ranges * (thread + 1) / threads * kRange));
-  };
-  if (threads <= 1) {
-    body(int64_t{0}, size);
-    return;
-  }
-  std::vector<std::jthread> others;
-  for (int64_t thread = 1; thread < threads; ++thread) others.emplace_back(run, thread);
-  run(0);
+  std::atomic<int64_t> next{0};
+  run_on_threads(static_cast<int>(std::min<int64_t>(ranges, available_processors())), [&] {
+    for (int64_t r = next++; r < ranges; r = next++) body(r * kRange, std::min(size, (r + 1) * kRange));
+  });
 }
 
 }  // namespace thalweg::nn
