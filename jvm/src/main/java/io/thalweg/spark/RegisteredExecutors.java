@@ -82,7 +82,8 @@ final class RegisteredExecutors {
     return counted ? conf.getInt("spark.executor.instances", 1) : 1;
   }
 
-  private static List<Executor> now(JavaSparkContext context) {
+  /** Those that Spark has told its listeners of, which may take it a moment. */
+  static List<Executor> now(JavaSparkContext context) {
     List<Executor> found = new ArrayList<>();
     for (Iterator<ExecutorSummary> all = context.sc().statusStore().executorList(true).iterator(); all.hasNext(); ) {
       ExecutorSummary executor = all.next();

@@ -14,7 +14,6 @@ import org.apache.spark.sql.Row;
 import org.apache.spark.sql.catalyst.InternalRow;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
-import scala.Option;
 
 /**
  * How many tasks train, where, and with how many threads each.
@@ -115,7 +114,7 @@ record Workers(
       partitions = partitions.union(more);
     }
     AdjacentPartitions dealer = new AdjacentPartitions(new WorkerPlaces(executors, perExecutor), common);
-    JavaRDD<InternalRow> dealt = partitions.rdd().coalesce(count, false, Option.apply(dealer), null).toJavaRDD();
+    JavaRDD<InternalRow> dealt = new PlacedPartitions(partitions.rdd(), count, dealer).toJavaRDD();
     return cpus.profile().map(dealt::withResources).orElse(dealt);
   }
 
