@@ -47,6 +47,7 @@ CASES = MODEL_CASES | DATA_CASES | GROUP_CASES | PYTHON_CASES | SPARK_CASES
 PR_SET_PDEATHSIG = 1
 SYNC_TARGET = 0.5  # what synchronisation may add to our step, as a share of what it adds to the peer's
 RECORD_STEPS = 2  # of each round against a figure on record: such steps are long
+PAIR_SHARE = 6  # how much longer than a turn the steps with and without a group are compared: they differ by little
 QUIET_CORES = 0.15  # what other programs may use before a figure counts as disturbed
 
 
@@ -253,6 +254,10 @@ class Setup:
         """Steps that fill a side's share of a round."""
         return min(200, max(2, round(self.options.seconds * 1e3 / ms)))
 
+    def pairs(self, ms):
+        """Pairs of steps that are enough to tell what the group adds to one."""
+        return min(200, max(2, round(PAIR_SHARE * self.options.seconds * 1e3 / (2 * ms))))
+
     def step_deadline(self, steps, ms):
         """Generous: a busy machine must not fail a case, a hang must not last for ever."""
         return 120 + steps * ms * 0.02
@@ -405,7 +410,7 @@ def measure(setup, name):
                 ms, _, peak = sides[side].run(steps, setup.step_deadline(steps, guess[side]))
                 minima[side].append(min(ms))
                 others.append(sides[side].others_cores)
-                pairs[side] += sides[side].run_pairs(steps, setup.options.deadline)
+                pairs[side] += sides[side].run_pairs(setup.pairs(guess[side]), setup.options.deadline)
                 if not pairs[side] or side not in peaks:  # training without a group takes memory of its own
                     peaks[side] = peak
             log(f"{name}: round {number + 1}/{setup.options.rounds}: ours {minima['ours'][-1]:.1f} ms, "
