@@ -14,9 +14,11 @@ class Deadline {
  public:
   using Clock = std::chrono::steady_clock;
 
-  /// From now on.
+  /// From now on; what is longer than ten years counts as that.
   explicit Deadline(std::chrono::duration<double> allowed)
-      : start_(Clock::now()), end_(start_ + std::chrono::duration_cast<Clock::duration>(allowed)) {}
+      : start_(Clock::now()),
+        end_(start_ +
+             std::chrono::duration_cast<Clock::duration>(std::min<std::chrono::duration<double>>(allowed, kLongest))) {}
 
   /// The same, but it counts as passed as soon as `cancelled` is set, which must outlive it. A wait notices that at its
   /// next look at the clock.
@@ -40,6 +42,8 @@ class Deadline {
   }
 
  private:
+  static constexpr std::chrono::hours kLongest{24 * 3653};
+
   Clock::time_point start_;
   Clock::time_point end_;
   const std::atomic<bool>* cancelled_ = nullptr;

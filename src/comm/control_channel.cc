@@ -252,11 +252,12 @@ bool ControlChannel::hands_over() {
   return !result_accepted_;
 }
 
-std::shared_ptr<ControlChannel::Epoch> ControlChannel::next(uint64_t epoch, const std::string& failure) {
+std::shared_ptr<ControlChannel::Epoch> ControlChannel::next(uint64_t epoch, const std::string& failure,
+                                                            const std::string& unreachable) {
   std::unique_lock<std::mutex> lock(mutex_);
   const bool leaves = epoch > 0 && epoch_ != nullptr && epoch_->view.epoch == epoch;
   if (leaves || (epoch == 0 && preparing_)) {
-    pending_ready_ = {{"type", "ready"}, {"epoch", epoch}, {"failure", failure}};
+    pending_ready_ = {{"type", "ready"}, {"epoch", epoch}, {"failure", failure}, {"unreachable", unreachable}};
     outgoing_.push_back(pending_ready_);
     wake();
   }

@@ -36,8 +36,9 @@ class ControlChannel {
   /// Waits until this member has its seat, and may prepare itself. Throws Error as `next` does.
   void await_seat();
   /// Says that this member has left `epoch` (0: it is new) and waits for a later one, as long as the rendezvous
-  /// answers. Throws Error if none will begin.
-  std::shared_ptr<Epoch> next(uint64_t epoch, const std::string& failure);
+  /// answers. `unreachable` is the id of a peer that did not connect in time, if that is why. Throws Error if none will
+  /// begin.
+  std::shared_ptr<Epoch> next(uint64_t epoch, const std::string& failure, const std::string& unreachable = "");
   /// Has `communicator` aborted when the epoch ends, at once if it has ended.
   void watch(Epoch& epoch, std::shared_ptr<Communicator> communicator);
   void set_status(const std::string& status);

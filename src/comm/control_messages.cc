@@ -65,6 +65,7 @@ MemberMessage MemberMessage::from_json(const json& message) {
     case Kind::kReady:
       result.epoch = epoch_of(message);
       result.text = text_of(message, "failure", kMostReasonBytes);
+      result.unreachable = text_of(message, "unreachable", kMostReasonBytes);
       break;
     case Kind::kFail: result.text = text_of(message, "why", kMostReasonBytes); break;
     case Kind::kFinish:

@@ -34,6 +34,8 @@ struct MemberMessage {
   uint64_t epoch = 0;
   /// kBeat: its status; kReady: what broke the epoch; kFail: why the job cannot be done. May be empty.
   std::string text;
+  /// kReady: the id of a member that has not connected in time; may be empty.
+  std::string unreachable;
 
   static MemberMessage from_json(const nlohmann::json& message);
 };

@@ -32,6 +32,9 @@ MemberInfo make_info(const GroupOptions& options, const std::string& id) {
   return info;
 }
 
+/// How long members that have been in the group together wait for a newcomer that they cannot reach.
+constexpr std::chrono::seconds kReachTime{15};
+
 Deadline deadline_to_form(const GroupOptions& options) {
   const Deadline deadline(options.form_timeout);
   return options.cancelled != nullptr ? deadline.unless(*options.cancelled) : deadline;
@@ -77,17 +80,19 @@ class Member : public Group {
  private:
   void enter(uint64_t after, std::string failure) {
     if (communicator_ != nullptr) communicator_->abort("this member has left the epoch");
+    std::string unreachable;
     for (Deadline deadline = deadline_to_form(options_);;) {
       if (after > 0 && world_ != nullptr) end_for_all(failure);
       const Deadline at_once(options_.silence);
-      epoch_ = channel_.next(after, failure);
+      epoch_ = channel_.next(after, failure, unreachable);
       // Only the time counts in which members try to connect, not that in which somebody is waited for.
       if (at_once.expired()) deadline = deadline_to_form(options_);
-      Status status = connect(deadline);
+      Status status = connect(after > 0 ? deadline_to_reach(deadline) : deadline);
       if (status.ok()) return;
       TW_REQUIRE(!deadline.expired(), "the group did not come together again: ", status.failure().text());
       after = epoch();
       failure = status.failure().text();
+      unreachable = unreachable_by(status.failure());
     }
   }
 
@@ -99,12 +104,28 @@ class Member : public Group {
     throw Error(why);
   }
 
+  /// So that there is time left to go on without whom nobody reaches.
+  Deadline deadline_to_reach(const Deadline& deadline) const {
+    const std::chrono::duration<double> most =
+        std::min<std::chrono::duration<double>>(kReachTime, options_.form_timeout / 2);
+    const Deadline sooner(std::min<std::chrono::duration<double>>(most, deadline.remaining()));
+    return options_.cancelled != nullptr ? sooner.unless(*options_.cancelled) : sooner;
+  }
+
+  /// The member that has not connected in time; empty if something else was the reason.
+  std::string unreachable_by(const Failure& failure) const {
+    const bool late = failure.kind == FailureKind::kTimeout && failure.peer >= 0 && !epoch_->over;
+    return late ? epoch_->view.members[static_cast<size_t>(failure.peer)].id : "";
+  }
+
   Status connect(const Deadline& deadline) {
     TW_REQUIRE(rank() >= 0, "the rendezvous formed an epoch without this member");
     Status status;
-    communicator_ =
+    std::shared_ptr<Communicator> made =
         connect_members(epoch_->view, rank(), listeners_, options_, world_, deadline.unless(epoch_->over), status);
+    // The last one stays until then, aborted: whoever gives the group up uses it once more.
     if (!status) return status;
+    communicator_ = std::move(made);
     channel_.watch(*epoch_, communicator_);
     return communicator_->barrier();
   }

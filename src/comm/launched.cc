@@ -1,8 +1,14 @@
 // Copyright The Thalweg Authors. SPDX-License-Identifier: Apache-2.0
 #include <unistd.h>
 
+#include <condition_variable>
+#include <cstdio>
 #include <cstdlib>
+#include <mutex>
+#include <optional>
+#include <thread>
 
+#include "base/deadline.h"
 #include "comm/mpi_world.h"
 #include "comm/socket.h"
 #include "comm/world_group.h"
@@ -44,12 +50,46 @@ std::unique_ptr<Rendezvous> open_rendezvous(int processes, GroupOptions& options
   return rendezvous;
 }
 
+/// Says what this process waits for while MPI starts, which knows no deadline and cannot be interrupted.
+class StartWatch {
+ public:
+  explicit StartWatch(std::chrono::duration<double> interval)
+      : thread_([this, interval] {
+          std::unique_lock<std::mutex> lock(mutex_);
+          while (!changed_.wait_for(lock, interval, [&] { return started_; })) {
+            std::fprintf(
+                stderr,
+                "thalweg: MPI does not start: not all of the processes that mpirun has started have come after "
+                "%.0f s ('mpirun --timeout' ends such a job)\n",
+                since_.elapsed());
+          }
+        }) {}
+  ~StartWatch() {
+    {
+      const std::lock_guard<std::mutex> lock(mutex_);
+      started_ = true;
+    }
+    changed_.notify_all();
+    thread_.join();
+  }
+  StartWatch(const StartWatch&) = delete;
+  StartWatch& operator=(const StartWatch&) = delete;
+
+ private:
+  std::mutex mutex_;
+  std::condition_variable changed_;
+  bool started_ = false;
+  Deadline since_{std::chrono::seconds(0)};
+  std::thread thread_;
+};
+
 /// The first process opens the place to meet, and tells the others by MPI where it is and what shows that they belong.
 std::shared_ptr<Group> join_by_mpi(const LaunchedOptions& launched) {
-  const auto world = std::make_shared<const MpiWorld>();
-  auto hosted = std::make_shared<Hosted>();
   GroupOptions options;
   apply(launched, options);
+  auto watch = std::make_optional<StartWatch>(options.form_timeout);
+  const auto world = std::make_shared<const MpiWorld>();
+  auto hosted = std::make_shared<Hosted>();
   options.seat = world->rank();
   std::string error;
   if (world->rank() == 0) {
@@ -64,6 +104,7 @@ std::shared_ptr<Group> join_by_mpi(const LaunchedOptions& launched) {
   TW_REQUIRE(error.empty(), "process 0 of mpirun's cannot open a place for all to meet: ", error);
   options.rendezvous = world->broadcast(options.rendezvous);
   options.secret = world->broadcast(options.secret);
+  watch.reset();
   options.name = "process " + std::to_string(world->rank()) + " on " + host_name();
   hosted->group = join_world(options, world);
   return {hosted, hosted->group.get()};

@@ -218,7 +218,8 @@ void Membership::adopt(const View& known, Time now) {
   std::vector<std::string> unaware;
   for (const MemberInfo& member : known.members) {
     // Who came as a newcomer was not told of this epoch before the restart.
-    const bool added = members_.try_emplace(member.id, Member{member, false, false}).second;
+    const auto [entry, added] = members_.try_emplace(member.id, Member{member, false, false});
+    if (added) entry->second.first_epoch = known.epoch;
     if (added) survivors_.insert(member.id);
     if (!added) unaware.push_back(member.name);
   }
@@ -253,7 +254,16 @@ void Membership::break_epoch(const std::string& why, Time now) {
   tell_view({{"type", "over"}, {"epoch", view_.epoch}, {"why", why}});
 }
 
-void Membership::ready(const std::string& id, uint64_t epoch, const std::string& failure, Time now) {
+void Membership::shut_out(const std::string& id, const Member& complainer, const std::string& failure, Time now) {
+  const auto found = members_.find(id);
+  if (found == members_.end() || !in_view(id) || complainer.first_epoch >= found->second.first_epoch) return;
+  const std::string why = complainer.info.name + " cannot reach it at " + found->second.info.address + ": " + failure;
+  tell(id, {{"type", "failed"}, {"why", "the group goes on without this member: " + why}});
+  lose(id, why, now);
+}
+
+void Membership::ready(const std::string& id, uint64_t epoch, const std::string& failure, Time now,
+                       const std::string& unreachable) {
   if (const auto dropped = dropped_.find(id); dropped != dropped_.end()) {
     if (finished()) return tell_end(id);
     const MemberInfo info = dropped->second;
@@ -269,6 +279,7 @@ void Membership::ready(const std::string& id, uint64_t epoch, const std::string&
   found->second.ready = true;
   found->second.preparing = false;
   if (!in_view(id)) announce_newcomers();
+  if (in_view(id) && epoch == view_.epoch) shut_out(unreachable, found->second, failure, now);
   if (!in_view(id) || epoch != view_.epoch || regrouping_) return;
   regrouping_ = true;
   regrouping_since_ = now;
@@ -358,7 +369,9 @@ void Membership::form(Time now) {
   short_since_.reset();
   survivors_.clear();
   for (const MemberInfo& member : view_.members) {
-    members_.at(member.id).ready = false;
+    Member& entry = members_.at(member.id);
+    entry.ready = false;
+    if (entry.first_epoch == 0) entry.first_epoch = view_.epoch;
     survivors_.insert(member.id);
   }
   tell_view({{"type", "view"}, {"view", view_.to_json()}});

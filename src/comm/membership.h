@@ -70,8 +70,10 @@ class Membership {
   /// ready before it says so.
   void join(const MemberInfo& info, const std::optional<View>& known, Time now, bool preparing = false);
   void lose(const std::string& id, const std::string& why, Time now);
-  /// The member has left epoch `epoch` behind and waits for the next. `failure` says why if something broke.
-  void ready(const std::string& id, uint64_t epoch, const std::string& failure, Time now);
+  /// The member has left epoch `epoch` behind and waits for the next. `failure` says why if something broke, and
+  /// `unreachable` which member did not connect to it in time: the others go on without that one if it is newer.
+  void ready(const std::string& id, uint64_t epoch, const std::string& failure, Time now,
+             const std::string& unreachable = "");
   /// The member's work, and with it everybody's, is done.
   void finish(const std::string& id, Time now);
   /// The member has sent the result that it was asked for.
@@ -110,6 +112,8 @@ class Membership {
     /// It lives, but has something to do before it is ready, which it begins when it is told that it has its seat.
     bool preparing = false;
     bool told_seat = false;
+    /// The first in which it took part; 0 if there is none yet.
+    uint64_t first_epoch = 0;
   };
 
   bool in_view(const std::string& id) const { return survivors_.count(id) > 0; }
@@ -117,6 +121,8 @@ class Membership {
   void adopt(const View& known, Time now);
   /// Tells one that wants a seat which one of an earlier attempt has; true if it does.
   bool turn_away(const MemberInfo& info);
+  /// Ends the part of a newcomer that one who was here before cannot reach.
+  void shut_out(const std::string& id, const Member& complainer, const std::string& failure, Time now);
   /// Members of the epoch should know that somebody waits, and that there is room.
   bool can_admit() const;
   void announce_newcomers();

@@ -190,7 +190,7 @@ void Rendezvous::Impl::handle(Client& client, const MemberMessage& message, Cloc
       break;
     case MemberMessage::Kind::kReady:
       if (!message.text.empty()) log(client.name + " leaves its epoch: " + message.text);
-      membership_.ready(client.id, message.epoch, message.text, now);
+      membership_.ready(client.id, message.epoch, message.text, now, message.unreachable);
       break;
     case MemberMessage::Kind::kFail: membership_.fail(client.id, message.text); break;
     case MemberMessage::Kind::kFinish: membership_.finish(client.id, now); break;

@@ -11,11 +11,13 @@
 #include <sys/socket.h>
 #include <sys/un.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <cstddef>
 #include <cstring>
 #include <memory>
 #include <thread>
+#include <vector>
 
 namespace thalweg::comm {
 namespace {
@@ -41,6 +43,15 @@ bool resolve(const Address& address, Resolved& result, std::string& error) {
                                  std::to_string(address.port).c_str(), &hints, &result.list);
   if (code != 0) error = "cannot resolve '" + address.host + "': " + ::gai_strerror(code);
   return code == 0;
+}
+
+/// Where every address is meant, those of IPv6 first: such a socket takes connections to those of IPv4 as well.
+std::vector<const addrinfo*> in_order_to_listen(const Resolved& resolved, bool everywhere) {
+  std::vector<const addrinfo*> entries;
+  for (const addrinfo* entry = resolved.list; entry != nullptr; entry = entry->ai_next) entries.push_back(entry);
+  const auto is_six = [](const addrinfo* entry) { return entry->ai_family == AF_INET6; };
+  if (everywhere) std::stable_partition(entries.begin(), entries.end(), is_six);
+  return entries;
 }
 
 /// Small messages must not wait for more to come.
@@ -117,7 +128,7 @@ FileDescriptor listen_tcp(const Address& address) {
   Resolved resolved;
   std::string error;
   TW_REQUIRE(resolve(address, resolved, error), error);
-  for (const addrinfo* entry = resolved.list; entry != nullptr; entry = entry->ai_next) {
+  for (const addrinfo* entry : in_order_to_listen(resolved, address.host.empty())) {
     FileDescriptor socket(::socket(entry->ai_family, kType, 0));
     if (!socket.valid()) {
       // A kind of address that this host does not have says less than why another could not be used.
@@ -126,6 +137,8 @@ FileDescriptor listen_tcp(const Address& address) {
     }
     const int on = 1;
     ::setsockopt(socket.get(), SOL_SOCKET, SO_REUSEADDR, &on, sizeof on);
+    const int off = 0;
+    if (entry->ai_family == AF_INET6) ::setsockopt(socket.get(), IPPROTO_IPV6, IPV6_V6ONLY, &off, sizeof off);
     if (::bind(socket.get(), entry->ai_addr, entry->ai_addrlen) == 0 && ::listen(socket.get(), kBacklog) == 0) {
       return socket;
     }
@@ -166,7 +179,10 @@ FileDescriptor connect_tcp(const Address& address, const Deadline& deadline, std
     if (!resolve(address, resolved, error)) return {};
     for (const addrinfo* entry = resolved.list; entry != nullptr; entry = entry->ai_next) {
       FileDescriptor socket(::socket(entry->ai_family, kType, 0));
-      if (!socket.valid()) continue;
+      if (!socket.valid()) {
+        error = std::strerror(errno);
+        continue;
+      }
       const int result = ::connect(socket.get(), entry->ai_addr, entry->ai_addrlen);
       if (!finish_connect(socket, result, deadline, error)) continue;
       send_at_once(socket);
@@ -231,7 +247,11 @@ std::string peer_address(const FileDescriptor& connected) {
   if (connects && address.ss_family == AF_UNIX) return "a process of this host";
   const bool known = connects && ::getnameinfo(reinterpret_cast<sockaddr*>(&address), size, host, sizeof host, port,
                                                sizeof port, NI_NUMERICHOST | NI_NUMERICSERV) == 0;
-  return known ? std::string(host) + ":" + port : "a connection that is gone";
+  if (!known) return "a connection that is gone";
+  // An address of IPv4, as a socket of IPv6 sees it.
+  constexpr const char kMapped[] = "::ffff:";
+  const bool mapped = std::strncmp(host, kMapped, sizeof kMapped - 1) == 0;
+  return Address{mapped ? host + sizeof kMapped - 1 : host, std::stoi(port)}.text();
 }
 
 bool wait_ready(int socket, bool write, const Deadline& deadline) {

@@ -118,6 +118,18 @@ TEST_P(GroupTest, MembersMeetAndReduceOverTcp) {
   each(members, expect_sum);
 }
 
+TEST_P(GroupTest, MembersMeetAndReduceOverIpv6) {
+  RendezvousOptions options = rendezvous_options(2, 2);
+  options.address = "[::1]:0";
+  try {
+    rendezvous_ = std::make_unique<Rendezvous>(options);
+  } catch (const Error& error) {
+    GTEST_SKIP() << "this host has no IPv6: " << error.what();
+  }
+  auto members = form(2, comm::Path::kTcp);
+  each(members, expect_sum);
+}
+
 TEST_P(GroupTest, FewerThanTheMostFormOnceNobodyElseComes) {
   start(1, 5);
   auto members = form(2);

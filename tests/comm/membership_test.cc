@@ -152,6 +152,30 @@ TEST_F(MembershipTest, OneThatWasLeftBehindIsToldThatTheOthersHaveFinished) {
   EXPECT_THAT(told("c"), ElementsAre("finished"));
 }
 
+TEST_F(MembershipTest, ANewcomerThatMembersCannotReachIsShutOut) {
+  form_three();
+  join("d");
+  for (const char* id : {"a", "b", "c"}) group_.ready(id, 1, "", now_);
+  pass(milliseconds(1));
+  ASSERT_THAT(ids(), ElementsAre("a", "b", "c", "d"));
+  told("d");
+  // The newcomer's own word does not count against those who were there before.
+  group_.ready("d", 2, "a did not connect", now_, "a");
+  group_.ready("b", 2, "d did not connect", now_, "d");
+  EXPECT_THAT(told("d"), ElementsAre("over", "failed"));
+  for (const char* id : {"a", "c"}) group_.ready(id, 2, "", now_);
+  pass(milliseconds(1));
+  EXPECT_THAT(ids(), ElementsAre("a", "b", "c"));
+}
+
+TEST_F(MembershipTest, NobodyIsShutOutByOneThatCameAtTheSameTime) {
+  form_three();
+  group_.ready("a", 1, "b did not connect", now_, "b");
+  for (const char* id : {"b", "c"}) group_.ready(id, 1, "", now_);
+  pass(milliseconds(1));
+  EXPECT_THAT(ids(), ElementsAre("a", "b", "c"));
+}
+
 TEST_F(MembershipTest, OneThatWasLostAndComesBackIsANewcomer) {
   form_three();
   const View first = group_.view();
