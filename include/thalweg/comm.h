@@ -131,7 +131,7 @@ struct RendezvousOptions {
   /// How long members may take to leave a broken epoch before they count as lost.
   std::chrono::duration<double> regroup_timeout{30.0};
   /// A member that says nothing for so long is lost. Members say something four times in it.
-  std::chrono::duration<double> silence{2.0};
+  std::chrono::duration<double> silence{1.9};
   /// Names of the members that should come, for the message when some do not; may be empty.
   std::vector<std::string> expected;
   /// Takes a line about every member that comes, is lost or refused; by default it goes to standard error.
@@ -212,7 +212,7 @@ struct GroupOptions {
   /// How long a collective operation may take.
   std::chrono::duration<double> timeout{60.0};
   /// As RendezvousOptions::silence.
-  std::chrono::duration<double> silence{2.0};
+  std::chrono::duration<double> silence{1.9};
   /// For workers that are not alike, as each has data of its own: this member's rank, whenever it comes. A group whose
   /// members have seats forms when all of them, 0 to RendezvousOptions::max_size - 1, are taken. Who asks for a seat
   /// that somebody has waits until it is free. -1: ranks are given in the order of coming.
