@@ -2,6 +2,10 @@
 
 import json
 
+from pyspark.sql import SparkSession
+
+from thalweg.spark.errors import engine_errors
+from thalweg.spark.interrupts import cancellable
 from thalweg.spark.jar import java_class
 
 
@@ -33,13 +37,15 @@ def _describe(name, report):
     return "\n".join(lines)
 
 
-def doctor(spark, show=True):
+def doctor(spark=None, show=True):
     """Runs the engine on every executor, and a small training on all; prints what was found, and gives it as a dict of each.
 
     A report has "problem" in it if the libraries do not load, the cache cannot be written, or an answer is wrong; that of
     "group", if the executors cannot reach the driver or each other.
     """
-    found = java_class(spark, "Doctor").examine(spark._jsparkSession)
+    spark = spark or SparkSession.active()
+    with engine_errors():
+        found = cancellable(spark, lambda: java_class(spark, "Doctor").examine(spark._jsparkSession))
     reports = {name: json.loads(found[name]) for name in found}
     if show:
         print("\n".join(_describe(name, report) for name, report in reports.items()))

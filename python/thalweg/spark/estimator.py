@@ -2,26 +2,27 @@
 
 import json
 import pathlib
+import sys
 import tempfile
 import uuid
 
-from pyspark.ml.util import JavaMLReadable, JavaMLWritable
 from pyspark.ml.wrapper import JavaEstimator
 from pyspark.sql import SparkSession
 
 import thalweg
 from thalweg.spark import progress
+from thalweg.spark.errors import engine_errors
+from thalweg.spark.interrupts import cancellable
 from thalweg.spark.jar import java_class
 from thalweg.spark.model import Model
-from thalweg.spark.stage import reader, register, set_params
+from thalweg.spark.stage import Stage, register, set_params
 
-_JAVA_CLASS = "ThalwegEstimator"
 # Models on their way to the driver's JVM; gone with this process.
 _folder = tempfile.TemporaryDirectory(prefix="thalweg-estimators-")
 
 
-@register(f"io.thalweg.spark.{_JAVA_CLASS}")
-class Estimator(JavaEstimator, JavaMLReadable, JavaMLWritable):
+@register("ThalwegEstimator")
+class Estimator(Stage, JavaEstimator):
     """Trains a model in the executors that Spark has, and gives a :class:`Model`.
 
     `model` is a thalweg.nn module with its `inputs`, a thalweg.Model or Graph, a PyTorch module with `example_inputs`, the
@@ -33,7 +34,7 @@ class Estimator(JavaEstimator, JavaMLReadable, JavaMLWritable):
     def __init__(self, model=None, feature_cols=None, label_cols=None, inputs=None, example_inputs=None, settings=None,
                  preprocessing=None, augmentation=None, **params):
         super().__init__()
-        self._java_obj = java_class(SparkSession.active(), _JAVA_CLASS)()
+        self._java_obj = java_class(SparkSession.active(), self._java_class)()
         self._resetUid(self._java_obj.uid())
         self._create_params_from_java()
         given = dict(params, input_cols=feature_cols, label_cols=label_cols,
@@ -43,16 +44,16 @@ class Estimator(JavaEstimator, JavaMLReadable, JavaMLWritable):
             given["model"] = _source(model, inputs, example_inputs)
         set_params(self, {name: value for name, value in given.items() if value is not None})
 
+    def _fit(self, dataset):
+        """Not as pyspark has it, which copies all that is called alike: a training's batches are not those of predictions."""
+        return self._create_model(self._fit_java(dataset))
+
     def _fit_java(self, dataset):
-        with progress.shown(self._java_obj):
-            return super()._fit_java(dataset)
+        with engine_errors(), progress.shown(self._java_obj):
+            return cancellable(dataset.sparkSession, lambda: super(Estimator, self)._fit_java(dataset))
 
     def _create_model(self, java_model):
         return Model(java_model)
-
-    @classmethod
-    def read(cls):
-        return reader(cls, _JAVA_CLASS)
 
 
 def _json(value):
@@ -61,17 +62,31 @@ def _json(value):
 
 def _literal(value):
     """As in TOML."""
-    return value if isinstance(value, str) else json.dumps(value)
+    return value if isinstance(value, str) else json.dumps(value, default=lambda number: number.item())
 
 
 def _source(model, inputs, example_inputs):
     """A path or a name that the estimator takes."""
     if isinstance(model, (str, pathlib.Path)):
         return str(model)
-    if isinstance(model, thalweg.Graph) or isinstance(model, thalweg.nn.Module):
-        model = thalweg.Model(model) if inputs is None else thalweg.Model(model, inputs)
-    elif not isinstance(model, thalweg.Model):
-        model = thalweg.from_torch(model, example_inputs)
     path = pathlib.Path(_folder.name) / f"{uuid.uuid4()}.safetensors"
-    model.save_for_training(str(path))
+    _trainable(model, inputs, example_inputs).save_for_training(str(path))
     return path.as_uri()
+
+
+def _trainable(model, inputs, example_inputs):
+    if isinstance(model, thalweg.Model):
+        return model
+    if isinstance(model, thalweg.nn.Module) and inputs is None:
+        raise TypeError("a module of thalweg.nn needs inputs=, which says what a batch looks like: "
+                        "Estimator(net, inputs=[thalweg.Input((None, 4))], ...) for rows of 4 numbers")
+    if isinstance(model, (thalweg.Graph, thalweg.nn.Module)):
+        return thalweg.Model(model) if inputs is None else thalweg.Model(model, inputs)
+    torch = sys.modules.get("torch")
+    if torch is None or not isinstance(model, torch.nn.Module):
+        raise TypeError(f"a model is a module of thalweg.nn, a thalweg.Model or thalweg.Graph, a PyTorch module, the path of an "
+                        f'ONNX file or "zoo:" and a name, not a {type(model).__name__}')
+    if example_inputs is None:
+        raise TypeError("a PyTorch module needs example_inputs=, a tensor or a tuple of those that its forward takes: "
+                        "Estimator(module, example_inputs=torch.zeros(1, 4), ...)")
+    return thalweg.from_torch(model, example_inputs)

@@ -1,19 +1,20 @@
 """An ONNX model as a stage of Spark ML."""
 
 import json
+import os
 
-from pyspark.ml.util import JavaMLReadable, JavaMLWritable
 from pyspark.ml.wrapper import JavaModel
 from pyspark.sql import SparkSession
 
+from thalweg.spark.arguments import named_texts
+from thalweg.spark.errors import engine_errors
+from thalweg.spark.interrupts import cancellable
 from thalweg.spark.jar import java_class
-from thalweg.spark.stage import reader, register, set_params
-
-_JAVA_CLASS = "ThalwegModel"
+from thalweg.spark.stage import Stage, register, set_params
 
 
-@register(f"io.thalweg.spark.{_JAVA_CLASS}")
-class Model(JavaModel, JavaMLReadable, JavaMLWritable):
+@register("ThalwegModel")
+class Model(Stage, JavaModel):
     """Adds a model's answers to a DataFrame, which may be a stream.
 
     `explainParams()` lists the parameters, `set` and the keywords of `load` change them: `input_cols`, `output_cols`,
@@ -21,6 +22,8 @@ class Model(JavaModel, JavaMLReadable, JavaMLWritable):
     """
 
     def __init__(self, java_model=None):
+        if isinstance(java_model, (str, os.PathLike)):
+            raise TypeError(f'a model is read by thalweg.spark.Model.load("{java_model}")')
         super().__init__(java_model)
         if java_model is not None:
             self._transfer_params_from_java()
@@ -29,14 +32,15 @@ class Model(JavaModel, JavaMLReadable, JavaMLWritable):
     def load(cls, path, **params):
         """An ONNX file, or the folder that `save` wrote, on any file system that Spark knows."""
         if str(path).endswith(".onnx"):
-            model = cls(java_class(SparkSession.active(), _JAVA_CLASS).fromFile(str(path)))
+            with engine_errors():
+                model = cls(java_class(SparkSession.active(), cls._java_class).fromFile(str(path)))
         else:
-            model = cls.read().load(str(path))
+            model = cls.read().load(path)
         return set_params(model, params)
 
-    @classmethod
-    def read(cls):
-        return reader(cls, _JAVA_CLASS)
+    def _transform(self, dataset):
+        with engine_errors():
+            return super()._transform(dataset)
 
     def configure(self, **params):
         """Sets parameters, and gives the model back."""
@@ -56,7 +60,8 @@ class Model(JavaModel, JavaMLReadable, JavaMLWritable):
 
     def save_onnx(self, path):
         """The model alone, as an ONNX file, on any file system that Spark knows."""
-        self._java_obj.saveOnnx(str(path))
+        with engine_errors():
+            self._java_obj.saveOnnx(str(path))
 
     def evaluate(self, frame, label_cols=None, metrics=None, loss=None):
         """The figures of the model's first output against the labels, over the whole frame: {"accuracy": 0.98, ...}.
@@ -64,15 +69,13 @@ class Model(JavaModel, JavaMLReadable, JavaMLWritable):
         Label columns and loss are those of the fit unless they are given; the metrics then are accuracy where labels are
         classes, and none otherwise.
         """
-        gateway = frame.sparkSession.sparkContext._gateway
+        asked = [_java_texts(frame, named_texts("label_cols", label_cols)), _java_texts(frame, named_texts("metrics", metrics))]
         self._transfer_params_to_java()
+        with engine_errors():
+            return json.loads(cancellable(frame.sparkSession, lambda: self._java_obj.evaluate(frame._jdf, *asked, loss)))
 
-        def texts(values):
-            if values is None:
-                return None
-            array = gateway.new_array(gateway.jvm.java.lang.String, len(values))
-            for i, value in enumerate(values):
-                array[i] = value
-            return array
 
-        return json.loads(self._java_obj.evaluate(frame._jdf, texts(label_cols), texts(metrics), loss))
+def _java_texts(frame, values):
+    """An array of Java, or null."""
+    gateway = frame.sparkSession.sparkContext._gateway
+    return values if values is None else JavaModel._new_java_array(values, gateway.jvm.java.lang.String)
