@@ -154,3 +154,26 @@ def test_an_interrupt_ends_the_jobs(what):
         process.kill()
         process.wait()
     assert said == ["begun", "interrupted", "idle", "200"]
+
+
+# ---- Evaluation of two classes in one score
+
+@pytest.mark.parametrize("loss", ["bce_with_logits", "bce"])
+def test_an_evaluation_decides_as_the_column_of_classes_does(frame, loss):
+    # Labels that are mostly 0, so that many scores are between 0 and a half.
+    rare = frame.selectExpr("x", "cast(x[0] + 0.5 * x[1] > 0.8 as int) as y")
+    net = nn.Linear(4, 1) if loss == "bce_with_logits" else nn.Sequential(nn.Linear(4, 1), nn.Sigmoid())
+    model = estimator(net, loss=loss, epochs=4, seed=1, output_cols=["class", "value"], output_kinds=["class", "value"]).fit(rare)
+    rows = model.transform(rare).collect()
+    if loss == "bce_with_logits":
+        assert any(0 < row.value <= 0.5 for row in rows)  # where a threshold of a half is wrong
+    right = np.mean([row["class"] == row.y for row in rows])
+    found = model.evaluate(rare, metrics=["accuracy", "binary_accuracy", "recall", "mae"])
+    assert set(found) == {"loss", "accuracy", "binary_accuracy", "recall", "mae"}
+    assert found["accuracy"] == found["binary_accuracy"] == pytest.approx(right)
+    assert found["recall"] == pytest.approx(np.mean([row["class"] == 1 for row in rows if row.y == 1]))
+    assert found["mae"] == pytest.approx(np.mean([abs(row.value - row.y) for row in rows]), rel=1e-4)
+    assert found["loss"] == model.evaluate(rare)["loss"]
+    assert model.evaluate(rare, metrics="accuracy")["accuracy"] == found["accuracy"]
+    with pytest.raises(thalweg.Error, match="there is no column 'z'"):
+        model.evaluate(rare, "z")
