@@ -23,7 +23,7 @@ def active_tasks(spark):
 
 
 def estimator(**params):
-    return thalweg.spark.Estimator(nn.Linear(4, 3), inputs=[thalweg.Input((None, 4))], feature_cols="x", label_cols="y",
+    return thalweg.spark.Estimator(nn.Linear(4, 3), inputs=[thalweg.Input((None, 4))], feature_cols=["x"], label_cols=["y"],
                                    loss="cross_entropy", batch_size=20, **params)
 
 

@@ -2,7 +2,7 @@
 
 >>> spark = SparkSession.builder.config("spark.jars", thalweg.spark.jar()).getOrCreate()
 >>> model = thalweg.spark.Model.load("resnet50.onnx", input_cols=["content"], output_kinds=["class"])
->>> model.transform(thalweg.spark.read_images(spark, "hdfs:///photos")).show()
+>>> model.transform(thalweg.spark.read_images("hdfs:///photos")).show()
 
 docs/spark.md tells the rest. Needs pyspark, of which no version is asked for; the jar is for Spark 4.
 """
