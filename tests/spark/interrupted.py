@@ -1,4 +1,7 @@
-"""Begins what takes for ever, `fit` or `evaluate`, waits for SIGINT, and prints in which state that leaves Spark."""
+"""Begins what takes for ever, waits for SIGINT, and prints in which state that leaves Spark.
+
+interrupted.py fit|evaluate script|notebook: in notebooks there is not the handler that pyspark sets, which tries to cancel jobs.
+"""
 
 import os
 import signal
@@ -46,8 +49,8 @@ def say_when(begun):
 def main():
     os.environ["PYSPARK_PYTHON"] = sys.executable
     spark = session("local[1]")
-    # That of notebooks; the one that pyspark sets cancels all jobs if it can.
-    signal.signal(signal.SIGINT, signal.default_int_handler)
+    if sys.argv[2] == "notebook":
+        signal.signal(signal.SIGINT, signal.default_int_handler)
     rows = spark.range(200).selectExpr("array(float(id), 1f, 2f, 3f) as x", "int(id % 3) as y").coalesce(1).cache()
     rows.count()
     call, begun = endless(sys.argv[1], rows)

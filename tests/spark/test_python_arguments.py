@@ -142,10 +142,10 @@ def test_errors_of_the_engine_are_those_of_the_package(frame, perceptron, tmp_pa
 
 # ---- Ctrl-C
 
-@pytest.mark.parametrize("what", ["fit", "evaluate"])
-def test_an_interrupt_ends_the_jobs(what):
+@pytest.mark.parametrize(("what", "where"), [("fit", "script"), ("evaluate", "notebook")])
+def test_an_interrupt_ends_the_jobs(what, where):
     script = pathlib.Path(__file__).with_name("interrupted.py")
-    process = subprocess.Popen([sys.executable, str(script), what], stdout=subprocess.PIPE, text=True)
+    process = subprocess.Popen([sys.executable, str(script), what, where], stdout=subprocess.PIPE, text=True)
     try:
         said = [process.stdout.readline().strip()]
         process.send_signal(signal.SIGINT)
