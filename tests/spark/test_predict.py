@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 from pyspark.ml import Pipeline, PipelineModel
-from pyspark.ml.feature import VectorAssembler
+from pyspark.ml.feature import IndexToString, StringIndexer, VectorAssembler
 from pyspark.ml.linalg import Vectors
 from pyspark.sql import functions
 
@@ -130,3 +130,40 @@ def test_a_stream(spark, perceptron, tmp_path, numbers):
     query = stage.transform(stream).writeStream.format("memory").queryName("predicted").trigger(availableNow=True).start()
     assert query.awaitTermination(120)
     np.testing.assert_allclose(answers(spark.table("predicted"), "scores"), model(numbers), rtol=1e-5, atol=1e-6)
+
+
+def test_a_watermark_reaches_aggregations_behind_the_model(spark, perceptron, tmp_path):
+    spark.sql("SELECT array(1.0f, 2.0f, 3.0f, 4.0f) x, timestamp'2026-01-01' + make_interval(0, 0, 0, 0, 0, id) at"
+              " FROM range(10)").write.parquet(str(tmp_path / "in"))
+    stream = spark.readStream.schema("x array<float>, at timestamp").parquet(str(tmp_path / "in"))
+    stage = thalweg.spark.Model.load(perceptron[0], input_cols=["x"], output_cols=["class"], output_kinds=["class"])
+    marked = stage.transform(stream.withWatermark("at", "1 minute"))
+    counted = marked.groupBy(functions.window("at", "1 minute"), "class").count()
+    # Of what is append mode, Spark refuses all that has no watermark.
+    writer = counted.writeStream.format("memory").queryName("counted").outputMode("append")
+    query = writer.option("checkpointLocation", str(tmp_path / "state")).trigger(availableNow=True).start()
+    assert query.awaitTermination(120)
+    event_times = [progress.eventTime.get("max", "") for progress in query.recentProgress]
+    assert "2026-01-01T00:09:00.000Z" in event_times
+    # Windows that end before the last minute are closed.
+    assert [row["count"] for row in spark.table("counted").orderBy("window").collect()] == [1] * 8
+
+
+def test_the_metadata_of_columns_outlives_the_stage(frame, perceptron):
+    named = frame.selectExpr("id", "a", "b", "c", "d", "if(id % 2 = 0, 'even', 'odd') parity")
+    indexed = StringIndexer(inputCol="parity", outputCol="index").fit(named).transform(named)
+    gathered = VectorAssembler(inputCols=["a", "b", "c", "d"], outputCol="v").transform(indexed)
+    predicted = thalweg.spark.Model.load(perceptron[0], input_cols=["v"], output_cols=["scores"]).transform(gathered)
+    for column in gathered.columns:
+        assert predicted.schema[column].metadata == gathered.schema[column].metadata
+    assert predicted.schema["v"].metadata
+    back = IndexToString(inputCol="index", outputCol="back").transform(predicted)
+    assert back.where("back <> parity").count() == 0
+
+
+def test_columns_of_the_same_name_stay(frame, perceptron):
+    twice = frame.select("id", "array", functions.col("a").alias("n"), functions.col("b").alias("n"))
+    predicted = thalweg.spark.Model.load(perceptron[0], input_cols=["array"], output_cols=["sc.ores"]).transform(twice)
+    assert predicted.columns == ["id", "array", "n", "n", "sc.ores"]
+    row = predicted.orderBy("id").first()
+    assert (row[2], row[3]) == tuple(frame.orderBy("id").select("a", "b").first())

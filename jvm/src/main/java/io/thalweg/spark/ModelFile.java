@@ -14,6 +14,8 @@ import java.util.Map;
 import java.util.concurrent.CompletableFuture;
 import org.apache.hadoop.conf.Configuration;
 import org.apache.hadoop.fs.FileSystem;
+import org.apache.spark.SparkContext;
+import org.apache.spark.api.java.JavaSparkContext;
 
 /** An ONNX file in this host's cache, under the hash of its content. It stays there as long as somebody has this object. */
 final class ModelFile {
@@ -22,6 +24,8 @@ final class ModelFile {
 
   private final String hash;
   private final Path path;
+  private BroadcastFile broadcast;
+  private SparkContext broadcastIn;
 
   private ModelFile(String hash, CachedFolder folder) {
     this.hash = hash;
@@ -35,6 +39,15 @@ final class ModelFile {
 
   Path path() {
     return path;
+  }
+
+  /** Made once for each application: one that was stopped has taken its broadcasts along. */
+  synchronized BroadcastFile broadcast(SparkContext context) {
+    if (broadcast == null || broadcastIn != context) {
+      broadcast = new BroadcastFile(path, NAME, hash, JavaSparkContext.fromSparkContext(context));
+      broadcastIn = context;
+    }
+    return broadcast;
   }
 
   /** Copies a file from any file system that Spark knows into the cache. */

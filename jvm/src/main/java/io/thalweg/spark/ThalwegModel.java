@@ -11,8 +11,6 @@ import java.util.ArrayList;
 import java.util.List;
 import java.util.Locale;
 import org.apache.hadoop.fs.Path;
-import org.apache.spark.SparkContext;
-import org.apache.spark.api.java.JavaSparkContext;
 import org.apache.spark.ml.Model;
 import org.apache.spark.ml.param.Param;
 import org.apache.spark.ml.param.ParamMap;
@@ -23,7 +21,6 @@ import org.apache.spark.ml.util.MLReader;
 import org.apache.spark.ml.util.MLWritable;
 import org.apache.spark.ml.util.MLWriter;
 import org.apache.spark.sql.Dataset;
-import org.apache.spark.sql.Encoders;
 import org.apache.spark.sql.Row;
 import org.apache.spark.sql.SparkSession;
 import org.apache.spark.sql.types.StructType;
@@ -39,8 +36,6 @@ public final class ThalwegModel extends Model<ThalwegModel> implements Predictio
   private final transient PredictionParams.Holder params;
   private transient ModelFile file;
   private transient ModelSignature signature;
-  private transient BroadcastFile broadcast;
-  private transient SparkContext broadcastIn;
   private transient String trainingReport;
 
   /** For Spark, which gives a stage that it reads its name and parameters. */
@@ -77,7 +72,6 @@ public final class ThalwegModel extends Model<ThalwegModel> implements Predictio
   void use(ModelFile newFile) {
     file = newFile;
     signature = ModelSignature.of(newFile);
-    broadcast = null;
   }
 
   ModelFile file() {
@@ -147,8 +141,8 @@ public final class ThalwegModel extends Model<ThalwegModel> implements Predictio
     PredictionPlan plan = plan(dataset.schema());
     boolean spread = (boolean) getOrDefault((Param<?>) spread());
     Dataset<Row> rows = spread ? Spreading.spread(dataset.toDF()) : dataset.toDF();
-    return rows.mapPartitions(
-        new PredictionTask(broadcast(rows.sparkSession()), plan), Encoders.row(plan.schema(dataset.schema())));
+    MappedColumns columns = new MappedColumns(plan.schema(dataset.schema()));
+    return columns.restore(rows.mapPartitions(new PredictionTask(broadcast(rows.sparkSession()), plan), columns.encoder()));
   }
 
   @Override
@@ -156,14 +150,9 @@ public final class ThalwegModel extends Model<ThalwegModel> implements Predictio
     return plan(schema).schema(schema);
   }
 
-  /** Once for each application: one that was stopped has taken its broadcasts along. */
-  private synchronized BroadcastFile broadcast(SparkSession session) {
-    SparkContext context = session.sparkContext();
-    if (broadcast == null || broadcastIn != context) {
-      broadcast = new BroadcastFile(file.path(), ModelFile.NAME, file.hash(), JavaSparkContext.fromSparkContext(context));
-      broadcastIn = context;
-    }
-    return broadcast;
+  /** The same for all copies of this stage. */
+  BroadcastFile broadcast(SparkSession session) {
+    return file.broadcast(session.sparkContext());
   }
 
   private PredictionPlan plan(StructType schema) {
@@ -197,7 +186,6 @@ public final class ThalwegModel extends Model<ThalwegModel> implements Predictio
     ThalwegModel copied = copyValues(new ThalwegModel(uid), extra);
     copied.file = file;
     copied.signature = signature;
-    copied.broadcast = broadcast;
     copied.trainingReport = trainingReport;
     return copied.setParent(parent());
   }
