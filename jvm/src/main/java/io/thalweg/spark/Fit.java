@@ -7,11 +7,11 @@ import io.thalweg.HostCache;
 import io.thalweg.Rendezvous;
 import io.thalweg.ThalwegException;
 import io.thalweg.Training;
+import io.thalweg.ValueInfo;
 import io.thalweg.spark.columns.ModelInput;
 import io.thalweg.spark.columns.SourceColumns;
 import io.thalweg.spark.columns.TrainingColumns;
 import java.io.IOException;
-import java.lang.ref.Reference;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.ArrayList;
@@ -23,6 +23,7 @@ import java.util.Map;
 import java.util.Optional;
 import java.util.OptionalLong;
 import java.util.Set;
+import java.util.stream.Collectors;
 import org.apache.spark.SparkEnv;
 import org.apache.spark.api.java.JavaRDD;
 import org.apache.spark.api.java.JavaSparkContext;
@@ -31,6 +32,7 @@ import org.apache.spark.sql.Dataset;
 import org.apache.spark.sql.Row;
 import org.apache.spark.sql.catalyst.InternalRow;
 import org.apache.spark.sql.functions;
+import org.apache.spark.sql.types.StructType;
 
 /** One fit, as the driver sees it. */
 final class Fit {
@@ -43,6 +45,7 @@ final class Fit {
   }
 
   private final ThalwegEstimator estimator;
+  private final StructType schema;
   private final Dataset<Row> rows;
   private final JavaSparkContext context;
   private final Workers workers;
@@ -50,10 +53,29 @@ final class Fit {
 
   Fit(ThalwegEstimator estimator, Dataset<?> dataset) {
     this.estimator = estimator;
+    this.schema = dataset.schema();
+    checkValues();
     this.rows = used(dataset.toDF());
     this.context = JavaSparkContext.fromSparkContext(dataset.sparkSession().sparkContext());
     this.workers = Workers.choose(context, estimator);
     this.texts = new TrainingTexts(rows, estimator.required(estimator.labelCols()), classNames());
+  }
+
+  private void checkValues() {
+    ParamChecks.requireAtLeast(1, estimator.threads(), estimator);
+    ParamChecks.requireAtLeast(0, estimator.memoryBytes(), estimator);
+    ParamChecks.requireAtLeast(0, estimator.formSeconds(), estimator);
+    ParamChecks.requireOneOf(new String[] {"fail", "skip"}, estimator.badRows(), estimator);
+  }
+
+  /** Before the first job: nobody wants to hear of these after hours of training. */
+  private void checkOutputs(ModelDescription description) {
+    if (description.outputs().size() > 1 && description.targets().isEmpty()) {
+      throw new ThalwegException(
+          "training takes models with one output; this one has " + description.outputs().size() + ": "
+              + description.outputs().stream().map(ValueInfo::toString).collect(Collectors.joining(", ")));
+    }
+    estimator.schemaAfter(schema, description);
   }
 
   /** With the columns that the model sees, and what names the images in messages: Spark need not read the others. */
@@ -68,6 +90,11 @@ final class Fit {
     mark().ifPresent(
         column -> {
           source.type(column);
+          if (wanted.contains(column)) {
+            throw new ThalwegException(
+                "validationIndicatorCol is '" + column + "', which is a column of features or labels as well: it has to be"
+                    + " one that only marks rows to validate on");
+          }
           columns.add(Validation.mark(all, column));
         });
     return all.select(columns.toArray(new Column[0]));
@@ -109,12 +136,7 @@ final class Fit {
   /** Of a file on any file system that Spark knows, which is written to {@code packed} for the workers. */
   private ModelDescription describe(TrainingSettings settings, Path packed) {
     ModelFile file = estimator.startFile(context.hadoopConfiguration());
-    try {
-      return ModelDescription.parse(
-          Training.describeModel(file.path().toString(), settings.toml(workers.threads()), packed));
-    } finally {
-      Reference.reachabilityFence(file);
-    }
+    return ModelDescription.of(file, settings.toml(workers.threads()), packed);
   }
 
   private StartModel broadcast(Path packed) throws IOException {
@@ -177,6 +199,7 @@ final class Fit {
 
   private TrainedModel train(TrainingSettings settings, ModelDescription description, ModelMaker maker) throws IOException {
     ModelLimit.checkResult(description.bytes(), context.getConf());
+    checkOutputs(description);
     TrainingColumns columns = columns(description, estimator.value(estimator.augmentation()).orElse(null));
     Validation validation = validation(description);
     if (validation != null && !columns.ofClasses()) {

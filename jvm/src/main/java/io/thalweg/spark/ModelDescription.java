@@ -6,12 +6,16 @@ import com.fasterxml.jackson.databind.JsonNode;
 import com.fasterxml.jackson.databind.ObjectMapper;
 import io.thalweg.DType;
 import io.thalweg.ThalwegException;
+import io.thalweg.Training;
 import io.thalweg.ValueInfo;
 import io.thalweg.spark.columns.ClassNumbers;
 import io.thalweg.spark.columns.TrainingColumns.Target;
+import java.lang.ref.Reference;
+import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Locale;
+import java.util.OptionalLong;
 
 /**
  * A model that is to be trained, as tw_training_model describes it.
@@ -35,6 +39,18 @@ record ModelDescription(
     long sampleBytes) {
   private static final ObjectMapper MAPPER = new ObjectMapper();
 
+  /** Of a file, which is written to {@code packed} for the workers unless that is null. */
+  static ModelDescription of(ModelFile file, String settings, Path packed) {
+    try {
+      String source = file.path().toString();
+      return parse(packed == null ? Training.describeModel(source, settings) : Training.describeModel(source, settings, packed));
+    } catch (ThalwegException problem) {
+      throw file.explained(problem);
+    } finally {
+      Reference.reachabilityFence(file);
+    }
+  }
+
   static ModelDescription parse(String json) {
     JsonNode node = read(json);
     return new ModelDescription(
@@ -52,6 +68,11 @@ record ModelDescription(
   /** Of what {@link io.thalweg.Scores#targets} gives. */
   static List<Target> targets(String json) {
     return targets(read(json));
+  }
+
+  /** How many the loss knows, if labels are such. */
+  OptionalLong classes() {
+    return targets.stream().filter(target -> target.classes() != null).mapToLong(target -> target.classes().count()).findFirst();
   }
 
   private static JsonNode read(String json) {

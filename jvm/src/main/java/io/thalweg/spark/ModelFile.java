@@ -24,11 +24,14 @@ final class ModelFile {
 
   private final String hash;
   private final Path path;
+  /** What the user calls it. */
+  private final String name;
   private BroadcastFile broadcast;
   private SparkContext broadcastIn;
 
-  private ModelFile(String hash, CachedFolder folder) {
+  private ModelFile(String hash, CachedFolder folder, String name) {
     this.hash = hash;
+    this.name = name;
     this.path = folder.path().resolve(NAME);
     CLEANER.register(this, folder::close);
   }
@@ -39,6 +42,12 @@ final class ModelFile {
 
   Path path() {
     return path;
+  }
+
+  /** What the engine says of this file, which it knows by its place in the cache, with the name that the user knows. */
+  ThalwegException explained(ThalwegException problem) {
+    // Without a cause, which would tell of the other place again and of nothing else.
+    return new ThalwegException(problem.getMessage().replace(path.toString(), name));
   }
 
   /** Made once for each application: one that was stopped has taken its broadcasts along. */
@@ -55,7 +64,6 @@ final class ModelFile {
     org.apache.hadoop.fs.Path source = new org.apache.hadoop.fs.Path(path);
     try {
       FileSystem system = source.getFileSystem(configuration);
-      ModelLimit.checkSingleFile(source, system);
       HostCache cache = HostCache.standard();
       Path incoming = cache.newFile(".onnx");
       try {
@@ -63,7 +71,8 @@ final class ModelFile {
         try (InputStream stream = system.open(source)) {
           hash = HostCache.write(incoming, stream::transferTo);
         }
-        return keep(cache, hash, target -> Files.move(incoming, target));
+        ModelLimit.checkSingleFile(incoming, path);
+        return keep(cache, hash, path, target -> Files.move(incoming, target));
       } finally {
         Files.deleteIfExists(incoming);
       }
@@ -79,7 +88,7 @@ final class ModelFile {
     try {
       CompletableFuture<String> hash = CompletableFuture.supplyAsync(() -> HostCache.sha256(model));
       Files.write(incoming, model);
-      return keep(cache, hash.join(), target -> Files.move(incoming, target));
+      return keep(cache, hash.join(), "that a fit gave", target -> Files.move(incoming, target));
     } finally {
       Files.deleteIfExists(incoming);
     }
@@ -90,12 +99,12 @@ final class ModelFile {
   }
 
   /** The file of this hash, which {@code writer} writes if the cache does not have it. */
-  private static ModelFile keep(HostCache cache, String hash, Writer writer) throws IOException {
-    HostCache.FileWriter known = (name, target) -> {
+  private static ModelFile keep(HostCache cache, String hash, String called, Writer writer) throws IOException {
+    HostCache.FileWriter known = (file, target) -> {
       writer.write(target);
       return hash;
     };
-    return new ModelFile(hash, cache.use("model-" + hash, Map.of(NAME, hash), known));
+    return new ModelFile(hash, cache.use("model-" + hash, Map.of(NAME, hash), known), called);
   }
 
   /** To a path on any file system that Spark knows. */

@@ -3,8 +3,8 @@ package io.thalweg.spark;
 
 import io.thalweg.ThalwegException;
 import java.io.IOException;
-import org.apache.hadoop.fs.FileSystem;
-import org.apache.hadoop.fs.Path;
+import java.nio.file.Path;
+import java.util.Optional;
 import org.apache.spark.SparkConf;
 
 /** How large a model may be here, said before anything is trained or broadcast. */
@@ -31,15 +31,14 @@ final class ModelLimit {
     }
   }
 
-  /** Only the file itself would reach the executors. */
-  static void checkSingleFile(Path model, FileSystem system) throws IOException {
-    for (String suffix : new String[] {".data", "_data"}) {
-      Path beside = model.suffix(suffix);
-      if (system.exists(beside)) {
-        throw new ThalwegException(
-            "the model " + model + " has weights in a second file, " + beside.getName()
-                + ", as models of more than 2 GB have: Spark's stages take models of one file only" + ELSEWHERE);
-      }
+  /** Only the file itself would reach the executors. {@code name} is what the user calls it. */
+  static void checkSingleFile(Path model, String name) throws IOException {
+    Optional<String> second = ExternalData.in(model);
+    if (second.isPresent()) {
+      throw new ThalwegException(
+          "the model " + name + " has weights in a second file, " + second.get()
+              + ", as models of more than 2 GB have: Spark's stages take models of one file only. Save a smaller one without"
+              + " external data" + ELSEWHERE);
     }
   }
 }

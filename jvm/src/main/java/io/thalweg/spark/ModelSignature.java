@@ -35,6 +35,8 @@ record ModelSignature(
           names(model.metadata(CLASS_NAMES)),
           model.metadata(PREPROCESSING),
           CategoryFeatures.fromJson(model.metadata(CategoryFeatures.PROPERTY)));
+    } catch (ThalwegException problem) {
+      throw file.explained(problem);
     }
   }
 

@@ -5,10 +5,10 @@ import io.thalweg.ThalwegException;
 import io.thalweg.Training;
 import io.thalweg.spark.columns.OutputColumn;
 import io.thalweg.spark.columns.OutputKind;
-import java.lang.ref.Reference;
 import java.util.Arrays;
 import java.util.List;
 import java.util.Optional;
+import java.util.OptionalLong;
 import org.apache.hadoop.conf.Configuration;
 import org.apache.spark.ml.Estimator;
 import org.apache.spark.ml.param.Param;
@@ -189,13 +189,28 @@ public final class ThalwegEstimator extends Estimator<ThalwegModel> implements T
         schema.apply(column);
       }
     }
-    return OutputColumn.appended(schema, outputColumns(schema));
+    return schemaAfter(schema, describe());
   }
 
-  private List<OutputColumn> outputColumns(StructType schema) {
+  /** The same of a model that is known already. Throws if the trained model could not give the columns that are asked for. */
+  StructType schemaAfter(StructType schema, ModelDescription description) {
+    checkClassNames(description);
+    return OutputColumn.appended(schema, outputColumns(schema, description));
+  }
+
+  private void checkClassNames(ModelDescription description) {
+    OptionalLong classes = description.classes();
+    int named = value(classNames()).map(names -> names.length).orElse(0);
+    if (named > 0 && classes.isPresent() && named != classes.getAsLong()) {
+      throw new ThalwegException(
+          "classNames has " + named + " entries, but the model has " + classes.getAsLong() + " classes");
+    }
+  }
+
+  private List<OutputColumn> outputColumns(StructType schema, ModelDescription description) {
     String[] kinds = value(outputKinds()).or(() -> kindsFor(schema)).orElse(new String[] {OutputKind.ARRAY.toString()});
     List<String> classes = value(classNames()).map(List::of).orElse(hasTexts(schema) ? List.of("of the labels") : List.of());
-    return OutputColumn.list(value(outputCols()).orElse(null), null, kinds, describe().outputs(), classes);
+    return OutputColumn.list(value(outputCols()).orElse(null), null, kinds, description.outputs(), classes);
   }
 
   private ModelDescription describe() {
@@ -203,12 +218,7 @@ public final class ThalwegEstimator extends Estimator<ThalwegModel> implements T
     if (!startsFromFile()) {
       return ModelDescription.parse(Training.describeModel(required(model()), settings));
     }
-    ModelFile file = startFile(SparkSession.active().sparkContext().hadoopConfiguration());
-    try {
-      return ModelDescription.parse(Training.describeModel(file.path().toString(), settings));
-    } finally {
-      Reference.reachabilityFence(file);
-    }
+    return ModelDescription.of(startFile(SparkSession.active().sparkContext().hadoopConfiguration()), settings, null);
   }
 
   /** Whether the model to begin with is no known one, which is built where it is needed. */

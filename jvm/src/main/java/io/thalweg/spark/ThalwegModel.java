@@ -8,6 +8,7 @@ import io.thalweg.spark.columns.OutputColumn;
 import io.thalweg.spark.columns.SourceColumns;
 import java.io.IOException;
 import java.util.ArrayList;
+import java.util.Arrays;
 import java.util.List;
 import java.util.Locale;
 import org.apache.hadoop.fs.Path;
@@ -156,6 +157,7 @@ public final class ThalwegModel extends Model<ThalwegModel> implements Predictio
   }
 
   private PredictionPlan plan(StructType schema) {
+    checkValues();
     String images = isDefined(preprocessing()) ? getOrDefault(preprocessing()) : signature.preprocessing();
     SourceColumns source = new SourceColumns(schema, signature.categories()::get);
     List<ModelInput> inputs = ModelInput.assign(signature.inputs(), source, required(inputCols()), images);
@@ -164,8 +166,17 @@ public final class ThalwegModel extends Model<ThalwegModel> implements Predictio
         new ArrayList<>(outputColumns()),
         (int) getOrDefault((Param<?>) batchSize()),
         (int) getOrDefault((Param<?>) threads()),
-        Precision.valueOf(getOrDefault(precision()).toUpperCase(Locale.ROOT)),
+        Precision.valueOf(getPrecision().toUpperCase(Locale.ROOT)),
         getOrDefault(badRows()).equals("skip"));
+  }
+
+  private void checkValues() {
+    ParamChecks.requireAtLeast(0, batchSize(), this);
+    ParamChecks.requireAtLeast(0, threads(), this);
+    String[] precisions =
+        Arrays.stream(Precision.values()).map(value -> value.name().toLowerCase(Locale.ROOT)).toArray(String[]::new);
+    ParamChecks.requireOneOf(precisions, precision(), this);
+    ParamChecks.requireOneOf(new String[] {"fail", "skip"}, badRows(), this);
   }
 
   private String[] required(Param<String[]> param) {

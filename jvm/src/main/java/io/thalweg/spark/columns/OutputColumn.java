@@ -8,10 +8,15 @@ import io.thalweg.ValueInfo;
 import java.io.Serializable;
 import java.util.ArrayList;
 import java.util.Arrays;
+import java.util.Collections;
+import java.util.Comparator;
 import java.util.List;
+import java.util.Set;
+import java.util.TreeSet;
 import org.apache.spark.ml.linalg.DenseVector;
 import org.apache.spark.ml.linalg.SQLDataTypes;
 import org.apache.spark.sql.RowFactory;
+import org.apache.spark.sql.internal.SQLConf;
 import org.apache.spark.sql.types.DataType;
 import org.apache.spark.sql.types.DataTypes;
 import org.apache.spark.sql.types.StructField;
@@ -39,6 +44,9 @@ public final class OutputColumn implements Serializable {
     if (kind == OutputKind.LABEL && classNames.isEmpty()) {
       throw new ThalwegException("the model carries no names of classes, which column '" + column + "' would hold");
     }
+    if (kind == OutputKind.VALUE && output.rowElements() > 1) {
+      throw notOne(output, output.rowElements());
+    }
     this.classNames = new ArrayList<>(classNames);
     this.column = column;
     this.outputIndex = outputIndex;
@@ -57,31 +65,43 @@ public final class OutputColumn implements Serializable {
       String[] columns, String[] chosen, String[] kinds, List<ValueInfo> outputs, List<String> classNames) {
     List<String> known = outputs.stream().map(ValueInfo::name).toList();
     String[] names = columns != null ? columns : known.toArray(new String[0]);
+    checkLength("outputs", chosen, names);
+    checkLength("outputKinds", kinds, names);
     List<OutputColumn> result = new ArrayList<>();
     for (int i = 0; i < names.length; ++i) {
-      int output = chosen != null ? known.indexOf(at(chosen, i)) : known.size() == 1 ? 0 : i;
+      int output = chosen != null ? known.indexOf(chosen[chosen.length == 1 ? 0 : i]) : known.size() == 1 ? 0 : i;
       if (output < 0 || output >= known.size()) {
         throw new ThalwegException(
             "there is no output of the model for column '" + names[i] + "'; its outputs are " + known);
       }
-      result.add(new OutputColumn(names[i], output, outputs.get(output), OutputKind.of(at(kinds, i)), classNames));
+      result.add(new OutputColumn(names[i], output, outputs.get(output), OutputKind.of(kinds[kinds.length == 1 ? 0 : i]), classNames));
     }
     return result;
   }
 
-  private static String at(String[] values, int index) {
-    if (values.length != 1 && index >= values.length) {
-      throw new ThalwegException("outputs or outputKinds has fewer entries than outputCols: " + Arrays.toString(values));
+  private static void checkLength(String parameter, String[] values, String[] columns) {
+    if (values != null && values.length != 1 && values.length != columns.length) {
+      throw new ThalwegException(
+          parameter + " has " + values.length + " entries (" + String.join(", ", values) + ") for " + columns.length
+              + " output columns (" + String.join(", ", columns) + "): it needs one for each, or one for all");
     }
-    return values.length == 1 ? values[0] : values[index];
   }
 
   /** The schema with these columns behind it. */
   public static StructType appended(StructType before, List<OutputColumn> columns) {
+    // As Spark looks names up: by default it could not tell 'a' from 'A' afterwards.
+    boolean caseSensitive = SQLConf.get().caseSensitiveAnalysis();
+    Comparator<String> order = caseSensitive ? Comparator.naturalOrder() : String.CASE_INSENSITIVE_ORDER;
+    Set<String> taken = new TreeSet<>(order);
+    Collections.addAll(taken, before.fieldNames());
+    Set<String> added = new TreeSet<>(order);
     StructType after = before;
     for (OutputColumn output : columns) {
-      if (List.of(before.fieldNames()).contains(output.column)) {
+      if (taken.contains(output.column)) {
         throw new ThalwegException("the output column '" + output.column + "' exists already");
+      }
+      if (!added.add(output.column)) {
+        throw new ThalwegException("there are two output columns '" + output.column + "'");
       }
       after = after.add(output.field());
     }
@@ -135,9 +155,7 @@ public final class OutputColumn implements Serializable {
         return new DenseVector(Elements.doubles(dtype, tensor.data(), first, count));
       case VALUE:
         if (count != 1) {
-          throw new ThalwegException(
-              "the model's output '" + output.name() + "' has " + count + " elements in a row, not the one of a column"
-                  + " of kind value");
+          throw notOne(output, count);
         }
         return Elements.element(dtype, tensor.data(), first);
       case STRUCT:
@@ -145,6 +163,12 @@ public final class OutputColumn implements Serializable {
       default:
         return nested(tensor, rowDims, 0, first, count);
     }
+  }
+
+  private static ThalwegException notOne(ValueInfo output, long elements) {
+    return new ThalwegException(
+        "the model's output '" + output.name() + "' has " + elements + " elements in a row, not the one of a column of"
+            + " kind value");
   }
 
   private static Object nested(Tensor tensor, long[] dims, int depth, int first, int count) {
