@@ -159,6 +159,16 @@ WRONG = {
     "a giant row": ("holds 1000000 numbers, where the model takes 4", {}, ["if(y = 0, array_repeat(0.5f, 1000000), x) as x", "y"]),
     "a null": ("row [0-9]+ of partition [0-9]+: column 'x' is null", {}, ["if(y = 0, null, x) as x", "y"]),
     "a null in an array": ("holds an array with a null in it", {}, ["array(1.0, null, 2.0, 3.0) as x", "y"]),
+    "a null among arrays": ("row [0-9]+ of partition [0-9]+: column 'x' holds an array with a null in it", {},
+                            ["array(null, slice(x, 1, 2)) as x", "y"]),
+    "a null among later arrays": ("row [0-9]+ of partition [0-9]+: column 'x' holds an array with a null in it", {},
+                                  ["array(slice(x, 1, 2), null) as x", "y"]),
+    "NaN": ("row [0-9]+ of partition [0-9]+: column 'x' holds NaN, as its number 3", {},
+            ["array(x[0], x[1], if(y = 0, float('nan'), x[2]), x[3]) as x", "y"]),
+    "NaN in one of several columns": ("row [0-9]+ of partition [0-9]+: column 'b' holds NaN", {"feature_cols": ["a", "b"]},
+                                      ["slice(x, 1, 3) as a", "float('nan') as b", "y"]),
+    "NaN in a label": ("row [0-9]+ of partition [0-9]+: column 'y' holds NaN", {"loss": "mse", "label_cols": ["y", "z", "z"]},
+                       ["x", "float('nan') as y", "1.5 as z"]),
     "a null label": ("column 'y' is null", {}, ["x", "if(y = 0, null, y) as y"]),
     "a label out of range": ("row [0-9]+ of partition [0-9]+: column .y. holds class 3; the model has the classes 0 to 2", {}, ["x", "y + 1 as y"]),
     "a negative label": ("row [0-9]+ of partition [0-9]+: column .y. holds class -1", {}, ["x", "y - 1 as y"]),
@@ -184,6 +194,16 @@ def test_rows_that_cannot_be_used_may_be_left_out(frame):
     assert model.transform(frame).count() == ROWS
     bad = frame.where("y = 0").count()
     assert model.training_report["skipped_rows"] == bad and model.training_report["rows"] == ROWS - bad
+
+
+def test_rows_with_nan_may_be_left_out_or_taken(frame):
+    holes = frame.selectExpr("if(y = 0, array(x[0], float('nan'), x[2], x[3]), x) as x", "y")
+    bad = frame.where("y = 0").count()
+    report = estimator(bad_rows="skip").fit(holes).training_report
+    assert report["skipped_rows"] == bad and report["rows"] == ROWS - bad
+    # The engine's own setting keeps such rows, and leaves out batches whose loss is none.
+    few = frame.selectExpr("if(x[0] > 2, array(x[0], float('nan'), x[2], x[3]), x) as x", "y")
+    assert estimator(epochs=1, settings={"train.non_finite": "skip"}).fit(few).training_report["rows"] == ROWS
 
 
 def test_a_lost_executor_changes_nothing(spark, frame, tmp_path):

@@ -143,7 +143,7 @@ final class Fit {
     return StartModel.ofFile(new BroadcastFile(packed, PACKED, HostCache.sha256(packed), context));
   }
 
-  private TrainingColumns columns(ModelDescription description, String augmentation) {
+  private TrainingColumns columns(ModelDescription description, String augmentation, boolean nanAllowed) {
     String preprocessing = estimator.value(estimator.preprocessing()).orElse(null);
     SourceColumns source = new SourceColumns(rows.schema(), texts);
     return new TrainingColumns(
@@ -151,7 +151,8 @@ final class Fit {
         augmentation,
         description.targets(),
         source,
-        estimator.required(estimator.labelCols()));
+        estimator.required(estimator.labelCols()),
+        nanAllowed);
   }
 
   /** Null if no rows are marked for it. */
@@ -164,7 +165,7 @@ final class Fit {
       }
       return null;
     }
-    return new Validation(rows.schema().length() - 1, columns(description, null).json());
+    return new Validation(rows.schema().length() - 1, columns(description, null, true).json());
   }
 
   /** Null unless they are on a file system that the engine does not know. */
@@ -200,7 +201,8 @@ final class Fit {
   private TrainedModel train(TrainingSettings settings, ModelDescription description, ModelMaker maker) throws IOException {
     ModelLimit.checkResult(description.bytes(), context.getConf());
     checkOutputs(description);
-    TrainingColumns columns = columns(description, estimator.value(estimator.augmentation()).orElse(null));
+    TrainingColumns columns = columns(
+        description, estimator.value(estimator.augmentation()).orElse(null), settings.nanAllowed());
     Validation validation = validation(description);
     if (validation != null && !columns.ofClasses()) {
       settings.setUsual("train.metric=\"\""); // accuracy else

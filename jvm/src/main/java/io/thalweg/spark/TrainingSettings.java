@@ -13,6 +13,7 @@ import org.apache.spark.ml.param.Param;
 final class TrainingSettings implements Serializable {
   private static final long serialVersionUID = 1L;
   private static final String TLS = "group.tls";
+  private static final String NON_FINITE = "train.non_finite";
   private static final String CHECKPOINTS = "output.checkpoints";
 
   /** As section.key=value. Of several to the same key the last counts. */
@@ -47,13 +48,24 @@ final class TrainingSettings implements Serializable {
 
   /** Whether the workers' group uses TLS. */
   boolean tls() {
+    return Boolean.parseBoolean(last(TLS));
+  }
+
+  /** Whether NaN in the rows is no error; batches whose loss is none are left out then. */
+  boolean nanAllowed() {
+    return last(NON_FINITE).contains("skip");
+  }
+
+  /** The value of a key; empty if there is none. */
+  private String last(String key) {
     String last = "";
     for (String assignment : assignments) {
-      if (assignment.startsWith(TLS + "=")) {
-        last = assignment.substring(TLS.length() + 1);
+      int equals = assignment.indexOf('=');
+      if (equals > 0 && assignment.substring(0, equals).strip().equals(key)) {
+        last = assignment.substring(equals + 1).strip();
       }
     }
-    return Boolean.parseBoolean(last);
+    return last;
   }
 
   /** For a worker with so many threads, unless the settings say how many. */

@@ -93,14 +93,14 @@ public final class ColumnReader implements Serializable {
       return ((org.apache.spark.ml.linalg.Vector) value).size();
     }
     if (value instanceof Object[] arrays) {
-      return Arrays.stream(arrays).mapToInt(this::count).sum();
+      return Arrays.stream(arrays).map(ColumnReader::present).mapToInt(this::count).sum();
     }
     if (value.getClass().isArray()) {
       return Array.getLength(value);
     }
     scala.collection.Seq<?> sequence = (scala.collection.Seq<?>) value;
     int length = sequence.length();
-    if (length == 0 || !(sequence.apply(0) instanceof scala.collection.Seq)) {
+    if (length == 0 || !(present(sequence.apply(0)) instanceof scala.collection.Seq)) {
       return length;
     }
     int total = 0;

@@ -17,17 +17,26 @@ final class NumberField extends TrainingField {
    * @param role "input" or "target"
    * @param dims of one row
    * @param classes that the numbers must be; null: any number will do
+   * @param nanAllowed whether NaN is a number like others, and does not make a row a bad one
    */
   record NumberSpec(
-      String name, String role, DType dtype, long[] dims, ArrayList<ColumnReader> readers, ClassNumbers classes)
+      String name,
+      String role,
+      DType dtype,
+      long[] dims,
+      ArrayList<ColumnReader> readers,
+      ClassNumbers classes,
+      boolean nanAllowed)
       implements Spec {
-    NumberSpec(String name, String role, DType dtype, long[] dims, List<ColumnReader> readers) {
-      this(name, role, dtype, dims, new ArrayList<>(readers), null);
+    static NumberSpec ofInput(NumberInput input, long[] dims, boolean nanAllowed) {
+      return new NumberSpec(
+          input.info().name(), "input", input.dtype(), dims, new ArrayList<>(input.readers()), null, nanAllowed);
     }
 
-    static NumberSpec ofTarget(TrainingColumns.Target target, List<ColumnReader> readers) {
+    static NumberSpec ofTarget(TrainingColumns.Target target, List<ColumnReader> readers, boolean nanAllowed) {
       ClassNumbers classes = target.isClass() ? target.classes() : null;
-      return new NumberSpec("target", "target", target.dtype(), target.dims(), new ArrayList<>(readers), classes);
+      return new NumberSpec(
+          "target", "target", target.dtype(), target.dims(), new ArrayList<>(readers), classes, nanAllowed);
     }
 
     @Override
@@ -76,12 +85,30 @@ final class NumberField extends TrainingField {
     boolean done = false;
     try {
       for (ColumnReader reader : spec.readers()) {
+        int first = target.position();
         reader.read(row, writer, target);
+        if (!spec.nanAllowed()) {
+          requireNoNan(reader.column(), target, first);
+        }
       }
       done = true;
     } finally {
       if (!done) {
         target.position(before);
+      }
+    }
+  }
+
+  /** Of what has been written from {@code first} on; the engine would find it too, but knows neither row nor column. */
+  private void requireNoNan(String column, ByteBuffer written, int first) {
+    DType dtype = spec.dtype();
+    if (dtype != DType.F32 && dtype != DType.F64) {
+      return;
+    }
+    for (int at = first; at < written.position(); at += dtype.bytes()) {
+      if (Double.isNaN(dtype == DType.F32 ? written.getFloat(at) : written.getDouble(at))) {
+        int element = (at - first) / dtype.bytes();
+        throw new BadRowException("column '" + column + "' holds NaN, as its number " + (element + 1));
       }
     }
   }

@@ -49,7 +49,7 @@ public final class ScoreColumns implements Serializable {
 
   private static NumberField.NumberSpec spec(
       DType dtype, long[] dims, List<ColumnReader> readers, ClassNumbers classes) {
-    return new NumberField.NumberSpec("scores", "input", dtype, dims, new ArrayList<>(readers), classes);
+    return new NumberField.NumberSpec("scores", "input", dtype, dims, new ArrayList<>(readers), classes, true);
   }
 
   /** Whether the labels are numbers of classes. */

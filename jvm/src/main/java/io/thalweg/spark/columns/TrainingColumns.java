@@ -46,13 +46,19 @@ public final class TrainingColumns implements Serializable {
   /**
    * @param augmentation of images while training, as JSON; null: as for prediction
    * @param targets what the loss takes, in the order of preference
+   * @param nanAllowed whether the training takes NaN; else it makes a row a bad one
    */
   public TrainingColumns(
-      List<ModelInput> inputs, String augmentation, List<Target> targets, SourceColumns source, String[] labelColumns) {
+      List<ModelInput> inputs,
+      String augmentation,
+      List<Target> targets,
+      SourceColumns source,
+      String[] labelColumns,
+      boolean nanAllowed) {
     rows = new InternalRows(source.schema());
     path = source.imageNames().map(source.schema()::fieldIndex).orElse(-1);
     for (ModelInput input : inputs) {
-      fields.add(specOf(input, augmentation));
+      fields.add(specOf(input, augmentation, nanAllowed));
     }
     List<ColumnReader> labels = new ArrayList<>();
     for (String column : labelColumns) {
@@ -61,7 +67,7 @@ public final class TrainingColumns implements Serializable {
     boolean scalars = Arrays.stream(labelColumns).allMatch(source::isScalar);
     Target target = choose(targets, labels, scalars);
     ofClasses = target.isClass();
-    fields.add(NumberField.NumberSpec.ofTarget(target, labels));
+    fields.add(NumberField.NumberSpec.ofTarget(target, labels, nanAllowed));
     for (ModelInput input : inputs) {
       if (input instanceof ImageInput image) {
         fields.add(new BytesField.NameSpec(image));
@@ -94,7 +100,7 @@ public final class TrainingColumns implements Serializable {
     return new RowChunk(fields.stream().map(TrainingField.Spec::newField).toList());
   }
 
-  private static TrainingField.Spec specOf(ModelInput input, String augmentation) {
+  private static TrainingField.Spec specOf(ModelInput input, String augmentation, boolean nanAllowed) {
     if (input instanceof ImageInput image) {
       return new BytesField.ImageSpec(image, augmentation != null ? augmentation : image.preprocessing());
     }
@@ -106,8 +112,7 @@ public final class TrainingColumns implements Serializable {
             "the input " + input.info() + " has rows of any length; for training they must be of one");
       }
     }
-    return new NumberField.NumberSpec(
-        input.info().name(), "input", input.dtype(), dims, ((NumberInput) input).readers());
+    return NumberField.NumberSpec.ofInput((NumberInput) input, dims, nanAllowed);
   }
 
   /** The first that these columns hold. */
