@@ -41,6 +41,24 @@ def predict(spark, folder):
     assert not [report for report in reports.values() if "problem" in report]
 
 
+def doctor_of_two(spark, _folder):
+    """The first that happens in the session: no executor may have come yet."""
+    examined(spark, 2)
+
+
+def doctor_of_one(spark, _folder):
+    """The same where an executor comes only when there are tasks."""
+    examined(spark, 1)
+
+
+def examined(spark, executors):
+    reports = thalweg.spark.doctor(spark)
+    group = reports.pop("group")
+    assert "problem" not in group, group["problem"]
+    assert group["workers"] == executors
+    assert len(reports) == executors and "driver" not in reports, f"{sorted(reports)} have answered"
+
+
 def labelled_rows(spark):
     numbers = np.random.default_rng(1).standard_normal((400, 4)).astype("float32")
     rows = [(row.tolist(), int(row[:3].argmax())) for row in numbers]
@@ -150,7 +168,8 @@ def ten_fits(spark, folder):
 
 
 CHECKS = {check.__name__: check
-          for check in (predict, train, placement, lost_executor, speculation, dynamic_allocation, ten_fits)}
+          for check in (predict, train, doctor_of_two, doctor_of_one, placement, lost_executor, speculation,
+                        dynamic_allocation, ten_fits)}
 
 
 def main(check, master, folder, *settings):

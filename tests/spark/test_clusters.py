@@ -25,6 +25,17 @@ def test_every_worker_has_its_executor(tmp_path):
               SPARK_WORKER_DIR=str(tmp_path / "worker"))
 
 
+def test_the_doctor_awaits_the_executors_of_a_stand_alone_cluster(cluster):
+    run_check("doctor_of_two", *cluster, "spark__executor__memory=512m")
+
+
+def test_the_doctor_has_executors_come_where_there_is_none(tmp_path):
+    run_check("doctor_of_one", "local-cluster[1,1,1024]", str(tmp_path), "spark__executor__memory=512m",
+              "spark__dynamicAllocation__enabled=true", "spark__dynamicAllocation__shuffleTracking__enabled=true",
+              "spark__dynamicAllocation__minExecutors=0", "spark__dynamicAllocation__initialExecutors=0",
+              "spark__executor__cores=1", SPARK_LOCAL_DIRS=str(tmp_path / "local"), SPARK_WORKER_DIR=str(tmp_path / "worker"))
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize("what", ["predict", "lost_executor"])
 def test_on_a_stand_alone_cluster(cluster, what):

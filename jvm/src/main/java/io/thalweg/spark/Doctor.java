@@ -11,6 +11,7 @@ import io.thalweg.Result;
 import io.thalweg.Tensor;
 import io.thalweg.ThalwegException;
 import io.thalweg.jni.NativeModel;
+import io.thalweg.spark.RegisteredExecutors.Executor;
 import java.io.IOException;
 import java.io.InputStream;
 import java.net.InetAddress;
@@ -21,18 +22,23 @@ import java.util.Collections;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
+import java.util.Optional;
 import java.util.Set;
 import java.util.TreeMap;
 import java.util.TreeSet;
+import java.util.concurrent.ExecutionException;
+import java.util.concurrent.TimeUnit;
+import java.util.concurrent.TimeoutException;
+import java.util.stream.Collectors;
 import org.apache.spark.SparkConf;
 import org.apache.spark.SparkEnv;
 import org.apache.spark.TaskContext;
+import org.apache.spark.api.java.JavaFutureAction;
 import org.apache.spark.api.java.JavaSparkContext;
 import org.apache.spark.sql.Dataset;
 import org.apache.spark.sql.Row;
 import org.apache.spark.sql.SparkSession;
 import org.apache.spark.sql.functions;
-import scala.collection.Iterator;
 
 /** Looks at every executor before anything else runs there: whether the engine loads, computes, and has what it needs. */
 public final class Doctor {
@@ -41,7 +47,10 @@ public final class Doctor {
   private static final ObjectMapper MAPPER = new ObjectMapper();
   /** What Spark calls the executor of a local master. */
   private static final String DRIVER = "driver";
+  private static final String GROUP = "group";
   private static final int MOST_ROUNDS = 5;
+  /** A cluster that starts a machine for an executor takes minutes. */
+  private static final long ARRIVAL_SECONDS = 120;
   private static final int LENET_PIXELS = 28 * 28;
   private static final double GROUP_SECONDS = 30;
   /** So that one executor does not take the tasks of all. */
@@ -55,30 +64,59 @@ public final class Doctor {
    */
   public static Map<String, String> examine(SparkSession session) throws JsonProcessingException {
     JavaSparkContext context = JavaSparkContext.fromSparkContext(session.sparkContext());
-    Set<String> executors = executors(context);
-    int tasks = Math.max(executors.size(), context.defaultParallelism()) * 2;
-    String overhead = NativeMemory.of(context.getConf(), context.master()).bytes() / (1 << 20) + "m";
+    if (!context.sc().isLocal()) {
+      RegisteredExecutors.await(context, Integer.MAX_VALUE);
+    }
     Map<String, String> reports = new TreeMap<>();
-    for (int round = 0; round < MOST_ROUNDS && !reports.keySet().containsAll(executors); ++round) {
-      List<Integer> numbers = Collections.nCopies(tasks, 0);
-      for (String[] report : context.parallelize(numbers, tasks).map(ignored -> examineHere(overhead)).collect()) {
-        reports.put(report[0], report[1]);
+    Set<String> executors = Set.of();
+    for (int round = 0; round < MOST_ROUNDS && (round == 0 || !reports.keySet().containsAll(executors)); ++round) {
+      Optional<List<String[]>> found = examineSome(context);
+      if (found.isEmpty()) {
+        return Map.of(GROUP, problem("the application has no executor, and none has come for tasks within " + ARRIVAL_SECONDS
+            + " s: has the cluster room for one (spark.executor.cores, spark.executor.memory)?"));
       }
+      found.get().forEach(report -> reports.put(report[0], report[1]));
+      // Anew each time: with dynamic allocation they come when there are tasks.
+      executors = executors(context);
     }
     for (String executor : executors) {
-      reports.putIfAbsent(executor, problem("none of " + MOST_ROUNDS * tasks + " tasks has run there: it is busy or gone"));
+      reports.putIfAbsent(executor, problem("none of the tasks of " + MOST_ROUNDS + " jobs has run there: it is busy or gone"));
     }
-    reports.put("group", trainTogether(session, executors.size()));
+    reports.put(GROUP, trainTogether(session, Math.max(1, executors.size())));
     return reports;
   }
 
-  /** Without the driver, which counts as one for Spark, unless it is the only one. */
+  /** Without the driver, which counts as one for Spark, unless there is no cluster. */
   private static Set<String> executors(JavaSparkContext context) {
-    Set<String> names = new TreeSet<>();
-    for (Iterator<String> all = context.sc().getExecutorIds().iterator(); all.hasNext(); ) {
-      names.add(all.next());
+    if (context.sc().isLocal()) {
+      return Set.of(DRIVER);
     }
-    return names.isEmpty() ? Set.of(DRIVER) : names;
+    return RegisteredExecutors.now(context).stream().map(Executor::id).collect(Collectors.toCollection(TreeSet::new));
+  }
+
+  /** The reports of tasks, enough for each executor to get some; none if there is nobody to run them. */
+  private static Optional<List<String[]>> examineSome(JavaSparkContext context) {
+    int tasks = Math.max(executors(context).size(), context.defaultParallelism()) * 2;
+    String overhead = NativeMemory.of(context.getConf(), context.master()).bytes() / (1 << 20) + "m";
+    JavaFutureAction<List<String[]>> running =
+        context.parallelize(Collections.nCopies(tasks, 0), tasks).map(ignored -> examineHere(overhead)).collectAsync();
+    long end = System.nanoTime() + TimeUnit.SECONDS.toNanos(ARRIVAL_SECONDS);
+    for (; ; ) {
+      try {
+        return Optional.of(running.get(1, TimeUnit.SECONDS));
+      } catch (TimeoutException stillRunning) {
+        if (System.nanoTime() > end && executors(context).isEmpty()) {
+          running.cancel(true);
+          return Optional.empty();
+        }
+      } catch (ExecutionException failure) {
+        throw new ThalwegException("the tasks that look at executors have failed: " + failure.getCause(), failure);
+      } catch (InterruptedException interrupted) {
+        running.cancel(true);
+        Thread.currentThread().interrupt();
+        throw new ThalwegException("the doctor was interrupted", interrupted);
+      }
+    }
   }
 
   /** Whether workers reach the driver and each other, in the only way that tells: a training. */

@@ -30,6 +30,11 @@ final class RegisteredExecutors {
   /** As long as Spark itself waits for executors before it begins (spark.scheduler.maxRegisteredResourcesWaitingTime). */
   private static final long WAIT_SECONDS = 30;
   private static final long INTERVAL_MILLISECONDS = 50;
+  private static final long LEAST_QUIET_MILLISECONDS = 500;
+  private static final long MOST_QUIET_MILLISECONDS = 3000;
+  private static final String CORES_MAX = "spark.cores.max";
+  private static final String EXECUTOR_CORES = "spark.executor.cores";
+  private static final String INSTANCES = "spark.executor.instances";
 
   private RegisteredExecutors() {}
 
@@ -39,19 +44,21 @@ final class RegisteredExecutors {
 
   /**
    * Those there are. Spark begins before all have come (on YARN with four fifths of them), so the others that were asked
-   * for are waited for a while, but for no more than {@code most}.
+   * for are waited for a while, but for no more than {@code most}. Where the settings do not say how many there will be, as
+   * on a stand-alone cluster, they have all come when no more come.
    */
   static List<Executor> await(JavaSparkContext context, int most) {
     long end = System.nanoTime() + TimeUnit.SECONDS.toNanos(WAIT_SECONDS);
     int asked = Math.min(most, asked(context.getConf(), context.master()));
+    int limit = Math.min(most, limit(context.getConf(), context.master()));
     for (; ; ) {
       List<Executor> found = now(context);
       // The list follows what the scheduler knows with a little delay.
       int known = context.sc().getExecutorIds().size();
-      boolean all = found.size() >= Math.max(asked, known);
+      boolean all = found.size() >= Math.max(asked, known) && (found.size() >= limit || isQuiet(context, limit));
       if (all || System.nanoTime() > end) {
         if (!all) {
-          LOG.warn("Thalweg: {} of {} executors have come within {} s; the fit goes on with these",
+          LOG.warn("Thalweg: {} of {} executors have come within {} s; it goes on with these",
               found.size(), Math.max(asked, known), WAIT_SECONDS);
         }
         return found;
@@ -79,7 +86,37 @@ final class RegisteredExecutors {
       return Integer.parseInt(cluster.group(1));
     }
     boolean counted = master.startsWith("yarn") || master.startsWith("k8s");
-    return counted ? conf.getInt("spark.executor.instances", 1) : 1;
+    return counted ? conf.getInt(INSTANCES, 1) : 1;
+  }
+
+  /** How many there can be at most; as many as may be where the settings do not say it. */
+  static int limit(SparkConf conf, String master) {
+    if (dynamic(conf) || LOCAL_CLUSTER.matcher(master).matches()) {
+      return asked(conf, master);
+    }
+    if (!master.startsWith("spark:")) {
+      return conf.getInt(INSTANCES, Integer.MAX_VALUE);
+    }
+    boolean known = conf.contains(CORES_MAX) && conf.contains(EXECUTOR_CORES);
+    return known ? Math.max(1, conf.getInt(CORES_MAX, 1) / conf.getInt(EXECUTOR_CORES, 1)) : Integer.MAX_VALUE;
+  }
+
+  private static boolean isQuiet(JavaSparkContext context, int limit) {
+    long newest = context.startTime();
+    for (Iterator<ExecutorSummary> all = context.sc().statusStore().executorList(true).iterator(); all.hasNext(); ) {
+      ExecutorSummary executor = all.next();
+      newest = executor.id().equals(DRIVER) ? newest : Math.max(newest, executor.addTime().getTime());
+    }
+    long taken = limit < Integer.MAX_VALUE ? Long.MAX_VALUE : newest - context.startTime();
+    return isQuiet(taken, System.currentTimeMillis() - newest);
+  }
+
+  /**
+   * Whether no more are to be expected, by how many milliseconds it took the newest to come and how many have gone by since:
+   * where one needs long to start, so may the next. Those that settings ask for are given the longest time.
+   */
+  static boolean isQuiet(long taken, long since) {
+    return since >= Math.max(LEAST_QUIET_MILLISECONDS, Math.min(MOST_QUIET_MILLISECONDS, taken / 2));
   }
 
   /** Those that Spark has told its listeners of, which may take it a moment. */
