@@ -35,6 +35,7 @@ void bind_lookups(nb::module_& m) {
       },
       "table"_a, "indices"_a, "padding_index"_a = nb::none());
   def_op(m, "element_count", ops::element_count, "x"_a, "axes"_a = Integers());
+  def_op(m, "stop_gradient", ops::stop_gradient, "x"_a, "x, through which no gradient passes.");
 }
 
 void bind_reductions(nb::module_& m) {

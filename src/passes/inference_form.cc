@@ -27,13 +27,16 @@ void freeze_batch_norm(Graph& graph, Node& node) {
   });
 }
 
+bool only_matters_in_training(const std::string& op) {
+  return op == "dropout" || op == "gaussian_noise" || op == "stop_gradient";
+}
+
 }  // namespace
 
 void to_inference(Graph& graph) {
   graph.clear_assignments();
   for (Node* node : list_nodes(graph)) {
-    if (node->op_name() == "dropout" || node->op_name() == "gaussian_noise")
-      graph.replace(node->output(), node->input(0));
+    if (only_matters_in_training(node->op_name())) graph.replace(node->output(), node->input(0));
     if (node->op_name() == "batch_norm") freeze_batch_norm(graph, *node);
   }
   graph.remove_dead_nodes();

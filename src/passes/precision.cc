@@ -73,6 +73,7 @@ bool follows(const std::string& op) {
       "reshape",
       "squeeze",
       "unsqueeze",
+      "stop_gradient",
       "transpose",
       "concat",
       "slice",

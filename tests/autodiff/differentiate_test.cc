@@ -44,6 +44,18 @@ TEST(Differentiate, TargetsThatDoNotMatterHaveNoGradient) {
   EXPECT_EQ(gradients[1].dense, nullptr);
 }
 
+TEST(Differentiate, NothingPassesAStoppedGradient) {
+  Graph graph;
+  Value* below = graph.parameter("below", Tensor::zeros(DType::kF32, {2}));
+  Value* both = graph.parameter("both", Tensor::zeros(DType::kF32, {2}));
+  Value* stopped = ops::stop_gradient(ops::mul(below, both));
+  EXPECT_EQ(stopped->type(), below->type());
+  const auto gradients = differentiate(graph, ops::reduce_sum(ops::mul(stopped, both)), {below, both});
+  EXPECT_EQ(gradients[0].dense, nullptr);
+  ASSERT_NE(gradients[1].dense, nullptr);
+  EXPECT_EQ(graph.nodes().back()->op_name(), "mul") << "of the product that was stopped nothing is computed backward";
+}
+
 TEST(Differentiate, LossMustBeOneElement) {
   Graph graph;
   Value* a = graph.parameter("a", Tensor::zeros(DType::kF32, {2}));

@@ -197,6 +197,13 @@ TEST(Reshape, PassesTheGradientOn) {
   check_both({{{2, 3, 5}}, {{5, 6}, -1, 1, DType::kF64, false}}, build, "");
 }
 
+TEST(StopGradient, IsTheSameMemory) {
+  for (const Shape& shape : {Shape{3, 5}, Shape{1, 4}, Shape{0, 3}}) {
+    check_fast_path(
+        {{shape}}, [](const Values& v) { return Values{ops::mul(ops::stop_gradient(ops::exp(v[0])), v[0])}; }, "", 1e-6);
+  }
+}
+
 TEST(ElementCount, IsKnownFromTheShape) {
   for (const Shape& shape : {Shape{3, 5}, Shape{1, 4}, Shape{0, 3}}) {
     for (const auto& axes : std::vector<std::vector<int64_t>>{{}, {0}, {1}}) {

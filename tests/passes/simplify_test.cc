@@ -43,6 +43,18 @@ TEST(Simplify, RemovesWhatChangesNothing) {
   EXPECT_EQ(graph.nodes()[0]->input(0), x);
 }
 
+TEST(InferenceForm, LeavesOutWhatOnlyTrainingNeeds) {
+  Graph graph;
+  Value* x = graph.input("x", {DType::kF32, {2, 4}});
+  Value* y = ops::stop_gradient(ops::gaussian_noise(ops::dropout(x, 0.5, 1), 0.1, 2));
+  graph.mark_output(ops::relu(y));
+  simplify(graph);
+  EXPECT_EQ(count(graph, "stop_gradient"), 1U) << "simplifying runs before gradients are found";
+  to_inference(graph);
+  ASSERT_EQ(graph.nodes().size(), 1U);
+  EXPECT_EQ(graph.nodes()[0]->input(0), x);
+}
+
 TEST(FoldConstants, ComputesWhatIsKnown) {
   Graph graph;
   Value* x = graph.input("x", {DType::kF32, {2}});

@@ -40,4 +40,7 @@ Value* embedding(Value* table, Value* indices, int64_t padding_index = -1, const
 /// How many elements x has along `axes` (all if empty), as an f32 scalar: known from the shape alone, once that is.
 Value* element_count(Value* x, const std::vector<int64_t>& axes = {});
 
+/// `x`, of which training takes no account: no gradient passes. At inference nothing is left of it.
+Value* stop_gradient(Value* x);
+
 }  // namespace thalweg::ops

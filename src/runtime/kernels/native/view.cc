@@ -20,6 +20,7 @@ const RegisterKernel kReshape("reshape", "view", KernelPriority::kSpecial, make_
 const RegisterKernel kReshapeLike("reshape_like", "view", KernelPriority::kSpecial, make_view);
 const RegisterKernel kSqueeze("squeeze", "view", KernelPriority::kSpecial, make_view);
 const RegisterKernel kUnsqueeze("unsqueeze", "view", KernelPriority::kSpecial, make_view);
+const RegisterKernel kStopGradient("stop_gradient", "view", KernelPriority::kSpecial, make_view);
 
 }  // namespace
 }  // namespace thalweg
