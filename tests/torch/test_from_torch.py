@@ -207,6 +207,29 @@ def test_one_error_lists_all_unsupported_operators():
     assert "svd" in str(caught.value) and "fft" in str(caught.value) and "part" in str(caught.value)
 
 
+def test_the_error_lists_operators_behind_others_and_refused_uses():
+    class Chain(nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.circular = nn.Conv2d(3, 3, 3, padding=1, padding_mode="circular")
+            self.pool = nn.AvgPool2d(2, divisor_override=3)
+
+        def forward(self, x):
+            y = torch.special.airy_ai(torch.special.bessel_j0(self.circular(x)))
+            chosen = torch.nonzero(y).float().sum()
+            return self.pool(torch.special.bessel_j0(y)) + torch.special.bessel_j1(chosen) + self.pool(x).sum()
+
+    with pytest.raises(thalweg.Error) as caught:
+        thalweg.from_torch(Chain(), torch.randn(2, 3, 6, 6))
+    told = str(caught.value).splitlines()[1:]
+    assert any("special_airy_ai" in line for line in told)
+    assert any("special_bessel_j0" in line and "(2 times)" in line for line in told)
+    assert any("nonzero" in line for line in told)
+    assert any("special_bessel_j1" in line for line in told)
+    assert any("avg_pool2d" in line and "in pool" in line and "divisor_override" in line for line in told)
+    assert not any("<built-in" in line for line in told)
+
+
 def test_wrong_arguments():
     with pytest.raises(TypeError, match="torch.nn.Module"):
         thalweg.from_torch(lambda x: x, torch.zeros(2))

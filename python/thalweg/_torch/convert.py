@@ -15,6 +15,7 @@ from thalweg import ops
 from thalweg._core import Error, Graph, Model, Value
 from thalweg._torch.export import decompose, export_module
 from thalweg._torch.free import Filled, FreeSize, size_from
+from thalweg._torch.problems import ASSERTIONS, Missing, Problems, is_operator
 from thalweg._torch.registry import CONVERSIONS
 
 # What an operator is expressed by may have to be expressed by something simpler in turn.
@@ -36,17 +37,6 @@ def _gives_size(node):
     return isinstance(value, (torch.SymInt, int)) and not isinstance(value, bool)
 
 
-def _place_of(node):
-    """The module that called an operator, for people."""
-    stack = node.meta.get("nn_module_stack")
-    path = list(stack.values())[-1][0] if stack else ""
-    return path or "the module itself"
-
-
-class _Missing:
-    """Stands for the result of an operator that cannot be converted, and for what depends on it."""
-
-
 class Converter:
     """Walks over the nodes of an exported program; conversions call its methods."""
 
@@ -54,23 +44,21 @@ class Converter:
         self.program = program
         self.graph = Graph(name)
         self.node = None
-        # Operators that nobody converts, with the nodes that call them.
-        self.unsupported = {}
+        self.problems = Problems()
         self._results = {}
         self._batch = None
         signature = program.graph_signature
+        self._specs = {spec.arg.name: spec for spec in signature.input_specs}
         self._mutated = {spec.target for spec in signature.output_specs if spec.kind == OutputKind.BUFFER_MUTATION}
 
     def convert(self):
-        specs = {spec.arg.name: spec for spec in self.program.graph_signature.input_specs}
         for node in self.program.graph.nodes:
             self.node = node
-            if node.op == "placeholder":
-                self._results[node] = self._placeholder(specs[node.name])
-            elif node.op == "call_function":
-                self._results[node] = self._call(node)
-            elif node.op == "output":
-                self._finish(node.args[0])
+            try:
+                self._results[node] = self._visit(node)
+            except Error as error:
+                self.problems.add_refused(node, str(error))
+                self._results[node] = Missing()
         return self.graph
 
     # What conversions ask for.
@@ -112,9 +100,20 @@ class Converter:
         return ops.expand(value, [-1 if isinstance(size, FreeSize) else size for size in filled.shape])
 
     def fail(self, reason):
-        raise Error(f"{self.node.target} in {_place_of(self.node)} {reason}")
+        """Refuses the present operator; the walk goes on, so that one error can tell all that is refused."""
+        raise Error(reason)
 
     # The walk.
+
+    def _visit(self, node):
+        if node.op == "placeholder":
+            return self._placeholder(self._specs[node.name])
+        if node.op == "call_function":
+            return self._call(node)
+        if node.op == "output":
+            return self._finish(node.args[0])
+        # A part of the module that only an operator such as cond calls: that one is told.
+        return Missing()
 
     def _placeholder(self, spec):
         if spec.kind == InputKind.USER_INPUT:
@@ -145,26 +144,31 @@ class Converter:
     def _call(self, node):
         if _gives_size(node):
             return size_from(node.meta["val"])
+        if str(node.target) in ASSERTIONS:
+            return None
         arguments = torch.fx.map_arg(node.args, self._resolve)
         named = torch.fx.map_arg(node.kwargs, self._resolve)
         leaves = pytree.tree_leaves((arguments, named))
-        if any(isinstance(leaf, _Missing) for leaf in leaves):
-            return _Missing()
         random = torch.Tag.nondeterministic_seeded in getattr(node.target, "tags", ())
-        if not random and not any(isinstance(leaf, (Value, Filled, FreeSize)) for leaf in leaves):
+        if not random and not any(isinstance(leaf, (Value, Filled, FreeSize, Missing)) for leaf in leaves):
             # Nothing in it depends on inputs, parameters or the batch: PyTorch itself can compute it.
             return node.target(*arguments, **named)
         conversion = _conversion(node.target)
+        missing = [leaf for leaf in leaves if isinstance(leaf, Missing)]
+        if conversion is None and is_operator(node.target):
+            self.problems.add_unsupported(node)
+            return Missing()
         if conversion is None:
-            self.unsupported.setdefault(node.target, []).append(node)
-            return _Missing()
-        return conversion(self, *arguments, **named)
+            return Missing(told=any(leaf.told for leaf in missing))
+        if missing and not any(leaf.told for leaf in missing):
+            self.fail("takes a number that is computed of the batch size")
+        return Missing() if missing else conversion(self, *arguments, **named)
 
     def _resolve(self, node):
         return self._results[node]
 
     def _finish(self, results):
-        if self.unsupported:
+        if self.problems:
             return
         outputs = []
         for spec, result in zip(self.program.graph_signature.output_specs, results):
@@ -178,28 +182,19 @@ class Converter:
             self.graph.mark_output(value, "output" if len(outputs) == 1 else f"output{number}")
 
 
-def _report(unsupported):
-    lines = []
-    for target, nodes in unsupported.items():
-        places = sorted({_place_of(node) for node in nodes})
-        more = f" and {len(places) - 3} more" if len(places) > 3 else ""
-        lines.append(f"  {target} in {', '.join(places[:3])}{more}")
-    return "these operators of the module cannot be converted:\n" + "\n".join(lines)
-
-
 def convert_module(module, args, kwargs, *, free_batch, training):
     """The graph of a module and the program that it was made of."""
     program = export_module(module, args, kwargs, free_batch, training)
     for _ in range(_ATTEMPTS):
         converter = Converter(program, type(module).__name__)
         graph = converter.convert()
-        if not converter.unsupported:
+        if not converter.problems:
             return graph, program
-        simpler = decompose(program, list(converter.unsupported))
+        simpler = decompose(program, converter.problems.unsupported)
         if simpler is None:
             break
         program = simpler
-    raise Error(_report(converter.unsupported))
+    raise Error(converter.problems.report())
 
 
 def from_torch(

@@ -1,0 +1,68 @@
+"""What stands in the way of a conversion, collected so that one error can tell all of it."""
+
+import torch
+
+# Check what the sizes of an export were found to be; they compute nothing.
+ASSERTIONS = {
+    "aten._assert_scalar.default",
+    "aten._assert_async.msg",
+    "aten.sym_constrain_range.default",
+    "aten.sym_constrain_range_for_size.default",
+}
+_OPERATORS = (torch._ops.OpOverload, torch._ops.HigherOrderOperator)
+_NAMED_PLACES = 3
+
+
+def is_operator(target):
+    """Of PyTorch, in contrast to Python's own functions, which an export applies to sizes."""
+    return isinstance(target, _OPERATORS)
+
+
+class Missing:
+    """Stands for the result of what cannot be converted, and for what depends on it.
+
+    ``told`` is off for a number that Python's functions compute of the batch size: whoever uses it is at fault.
+    """
+
+    def __init__(self, told=True):
+        self.told = told
+
+
+def _place_of(node):
+    """The module that called an operator, for people."""
+    stack = node.meta.get("nn_module_stack")
+    path = list(stack.values())[-1][0] if stack else ""
+    return path or "the module itself"
+
+
+def _describe(target, nodes):
+    places = list(dict.fromkeys(_place_of(node) for node in nodes))
+    more = f" and {len(places) - _NAMED_PLACES} more" if len(places) > _NAMED_PLACES else ""
+    times = f" ({len(nodes)} times)" if len(nodes) > 1 else ""
+    return f"  {target} in {', '.join(places[:_NAMED_PLACES])}{more}{times}"
+
+
+class Problems:
+    """Operators that nobody converts, and those of which a conversion refuses this use."""
+
+    def __init__(self):
+        self._unsupported = {}
+        self._refused = {}
+
+    def __bool__(self):
+        return bool(self._unsupported or self._refused)
+
+    @property
+    def unsupported(self):
+        return list(self._unsupported)
+
+    def add_unsupported(self, node):
+        self._unsupported.setdefault(node.target, []).append(node)
+
+    def add_refused(self, node, reason):
+        self._refused.setdefault((node.target, reason), []).append(node)
+
+    def report(self):
+        lines = [_describe(target, nodes) for target, nodes in self._unsupported.items()]
+        lines += [f"{_describe(target, nodes)}: {reason}" for (target, reason), nodes in self._refused.items()]
+        return "these operators of the module cannot be converted:\n" + "\n".join(lines)
