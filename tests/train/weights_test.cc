@@ -61,6 +61,16 @@ TEST(Weights, OneErrorListsEverythingAndNothingChanges) {
   EXPECT_EQ(floats(model.weight("layer.weight")), before);
 }
 
+TEST(Weights, WhatBatchNormalisationCountsInPyTorchIsPassedOver) {
+  const TemporaryDirectory folder;
+  save_safetensors(folder / "w", {{"layer.weight", Tensor::full<float>({3}, 2.0F)},
+                                  {"layer.bias", Tensor::zeros(DType::kF32, {3})},
+                                  {"norm.num_batches_tracked", Tensor::scalar<int64_t>(7)}});
+  Model model(affine_graph(3));
+  EXPECT_EQ(load_error(model, folder / "w"), "");
+  EXPECT_EQ(floats(model.weight("layer.weight")), (std::vector<float>{2, 2, 2}));
+}
+
 TEST(Weights, NotStrictTakesWhatFits) {
   const TemporaryDirectory folder;
   save_safetensors(folder / "w", {{"layer.weight", Tensor::full<float>({3}, 2.0F).to(DType::kBF16)},
