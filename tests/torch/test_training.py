@@ -109,6 +109,67 @@ def test_frozen_weights_and_statistics_stay():
     assert not torch.equal(weights["2.weight"], module[2].weight)
 
 
+class PartlyWithoutGradients(nn.Module):
+    """`way` is one of those in which a part of a module is kept from being trained."""
+
+    def __init__(self, way):
+        super().__init__()
+        self.body = nn.Sequential(nn.Linear(4, 8), nn.BatchNorm1d(8), nn.Tanh())
+        self.neck = nn.Linear(8, 8)
+        self.head = nn.Linear(8, 3)
+        self.way = way
+
+    def forward(self, x):
+        return self.head(getattr(self, self.way)(x))
+
+    def detached(self, x):
+        return self.neck(self.body(x)).detach()
+
+    def detached_weight(self, x):
+        return nn.functional.linear(self.body(x), self.neck.weight.detach(), self.neck.bias)
+
+    def without_gradients(self, x):
+        with torch.no_grad():
+            y = self.body(x)
+            z = y * 2
+        return self.neck(y) + z
+
+    @torch.no_grad()
+    def decorated(self, x):
+        return self.neck(self.body(x))
+
+    def switched(self, x):
+        with torch.set_grad_enabled(False):
+            y = self.body(x)
+            with torch.enable_grad():
+                z = self.neck(y)
+        return z
+
+
+@pytest.mark.parametrize("way", ["detached", "detached_weight", "without_gradients", "decorated", "switched"])
+def test_nothing_is_trained_without_gradients(way):
+    torch.manual_seed(0)
+    assert_same_training(PartlyWithoutGradients(way), torch.randn(STEPS * BATCH, 4))
+
+
+def test_where_gradients_are_off_modules_convert_in_training_form():
+    module = nn.Linear(4, 3)
+    x = torch.randn(STEPS * BATCH, 4)
+    with torch.no_grad():
+        weights = trained_by_thalweg(module, x, torch.randint(0, 3, (STEPS * BATCH,)))
+    assert not torch.equal(weights["weight"], module.weight)
+
+
+def test_stopped_gradients_leave_nothing_at_inference(tmp_path):
+    module = PartlyWithoutGradients("without_gradients").eval()
+    x = torch.randn(5, 4)
+    model = thalweg.from_torch(module, x)
+    assert "stop_gradient" in [node.op for node in model.graph.nodes]
+    model.save(str(tmp_path / "model.onnx"))
+    loaded = thalweg.Model.load(str(tmp_path / "model.onnx"))
+    np.testing.assert_allclose(loaded(x.numpy()), module(x).detach().numpy(), rtol=1e-5, atol=1e-6)
+
+
 def test_dropout_is_for_training_only():
     module = nn.Sequential(nn.Linear(4, 4), nn.Dropout(0.9), nn.Linear(4, 3))
     model = thalweg.from_torch(module, torch.zeros(1, 4))

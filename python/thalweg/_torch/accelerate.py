@@ -5,25 +5,45 @@ import threading
 import torch
 import torch.utils._pytree as pytree
 
-from thalweg._core import Model
+from thalweg._core import Error, Model, Value
 from thalweg._torch.convert import convert_module
+from thalweg._torch.export import BatchNotFree
+from thalweg._torch.free import FreeSize
+
+
+_TENSOR = object()
 
 
 class _Conversion:
     """A model for inputs of one kind."""
 
-    def __init__(self, structure, leaves, model, out_spec):
-        self.model = model
-        self.out_spec = out_spec
+    def __init__(self, structure, leaves, converted, options):
+        self._model = Model(converted.graph, **options)
+        # Values of the graph stand for tensors, all else for itself.
+        self._outputs = [_TENSOR if isinstance(output, Value) else output for output in converted.outputs]
+        self._out_spec = converted.program.call_spec.out_spec
+        self._free_sizes = converted.free_sizes
         self._structure = structure
-        declared = iter(model.graph.inputs)
+        declared = iter(self._model.graph.inputs)
         # None in a shape is free: that of the batch, unless what the module computes fixes it.
         self._kinds = [
             (next(declared).shape, leaf.dtype) if isinstance(leaf, torch.Tensor) else leaf for leaf in leaves
         ]
 
+    def run(self, leaves):
+        inputs = [leaf.detach().numpy() for leaf in leaves if isinstance(leaf, torch.Tensor)]
+        result = self._model(*inputs)
+        tensors = iter(map(torch.from_numpy, result if isinstance(result, tuple) else (result,)))
+        sizes = {name: inputs[number].shape[dim] for name, (number, dim) in self._free_sizes.items()}
+        outputs = [next(tensors) if output is _TENSOR else _size_in(sizes, output) for output in self._outputs]
+        return pytree.tree_unflatten(outputs, self._out_spec)
+
     def takes(self, structure, leaves):
         return structure == self._structure and all(map(_is_of_kind, leaves, self._kinds))
+
+
+def _size_in(sizes, output):
+    return output.value(sizes) if isinstance(output, FreeSize) else output
 
 
 def _is_of_kind(leaf, kind):
@@ -59,10 +79,7 @@ class Accelerated(torch.nn.Module):
         leaves, structure = pytree.tree_flatten((args, kwargs))
         with self._lock:
             conversion = self._conversion(structure, leaves, args, kwargs)
-        arrays = [leaf.detach().numpy() for leaf in leaves if isinstance(leaf, torch.Tensor)]
-        result = conversion.model(*arrays)
-        outputs = result if isinstance(result, tuple) else (result,)
-        return pytree.tree_unflatten([torch.from_numpy(output) for output in outputs], conversion.out_spec)
+        return conversion.run(leaves)
 
     def _conversion(self, structure, leaves, args, kwargs):
         """The one for these inputs, which goes to the end of the list: the first is the one that was used longest ago."""
@@ -76,13 +93,19 @@ class Accelerated(torch.nn.Module):
         return known[0]
 
     def _convert(self, structure, leaves, args, kwargs):
-        for free_batch in (True, False):
-            graph, program = convert_module(self._original[0], args, kwargs, free_batch=free_batch, training=False)
-            conversion = _Conversion(structure, leaves, Model(graph, **self._options), program.call_spec.out_spec)
+        try:
+            conversion = self._convert_once(structure, leaves, args, kwargs, free_batch=True)
             # An example of one sample is exported as two; a module that fixes its batch has then the wrong one.
             if conversion.takes(structure, leaves):
-                break
-        return conversion
+                return conversion
+        except (BatchNotFree, Error):
+            # It may be the free size that stands in the way.
+            pass
+        return self._convert_once(structure, leaves, args, kwargs, free_batch=False)
+
+    def _convert_once(self, structure, leaves, args, kwargs, free_batch):
+        converted = convert_module(self._original[0], args, kwargs, free_batch=free_batch, training=False)
+        return _Conversion(structure, leaves, converted, self._options)
 
 
 def accelerate(module: torch.nn.Module, max_conversions: int = 16, **options) -> Accelerated:

@@ -5,7 +5,8 @@ import math
 import torch
 
 from thalweg import ops
-from thalweg._torch.free import Filled
+from thalweg._core import Value
+from thalweg._torch.free import Counted, Filled, FreeSize
 from thalweg._torch.registry import converts
 
 _UNARY = {
@@ -254,7 +255,6 @@ def masked_fill(converter, x, mask, value):
 @converts(
     "clone.default",
     "contiguous.default",
-    "detach.default",
     "alias.default",
     "lift_fresh_copy.default",
     "_assert_tensor_metadata.default",
@@ -263,10 +263,18 @@ def same(converter, x, *_, **__):
     return x
 
 
+@converts("detach.default")
+def detach(converter, x):
+    differentiable = isinstance(x, Value) and converter.dtype().is_floating_point
+    return ops.stop_gradient(x) if differentiable else x
+
+
 @converts("to.dtype", "_to_copy.default", "to.dtype_layout", "type_as.default", "to.device")
 def cast(converter, x, *_, **__):
     if isinstance(x, Filled):
         return Filled(x.shape, x.number, converter.dtype())
+    if isinstance(x, Counted):
+        return Counted(x.size, converter.dtype())
     return converter.value(x, converter.dtype())
 
 
@@ -290,6 +298,14 @@ def ones(converter, *_, **__):
 @converts("full.default", "new_full.default", "full_like.default")
 def full(converter, _, number, *__, **___):
     return _filled(converter, number)
+
+
+@converts("arange.default", "arange.start", "arange.start_step")
+def arange(converter, *bounds, **_):
+    start, end, step = bounds if len(bounds) == 3 else (*bounds, 1) if len(bounds) == 2 else (0, *bounds, 1)
+    if (start, step) != (0, 1) or not isinstance(end, FreeSize):
+        converter.fail(f"counts from {start} to {end} by {step}: with a free size only from 0 and by 1")
+    return Counted(end, converter.dtype())
 
 
 @converts("fill.Scalar")

@@ -1,6 +1,8 @@
 """Builds a Thalweg graph from a program that torch.export made."""
 
+import collections
 import operator
+import warnings
 
 import torch
 import torch.utils._pytree as pytree
@@ -13,10 +15,11 @@ import thalweg._torch.reductions  # noqa: F401
 import thalweg._torch.shapes  # noqa: F401
 from thalweg import ops
 from thalweg._core import Error, Graph, Model, Value
-from thalweg._torch.export import decompose, export_module
-from thalweg._torch.free import Filled, FreeSize, size_from
+from thalweg._torch.export import BatchNotFree, decompose, export_module
+from thalweg._torch.free import Counted, Filled, FreeSize, size_from
 from thalweg._torch.problems import ASSERTIONS, Missing, Problems, is_operator
 from thalweg._torch.registry import CONVERSIONS
+from thalweg._torch.tied import TiedModel
 
 # What an operator is expressed by may have to be expressed by something simpler in turn.
 _ATTEMPTS = 4
@@ -45,8 +48,14 @@ class Converter:
         self.graph = Graph(name)
         self.node = None
         self.problems = Problems()
+        # What the module returns: values of the graph, and what is no tensor: None, numbers, sizes.
+        self.outputs = []
+        # For each free size of an input, by name: the number of that input, and the dimension.
+        self.free_sizes = {}
+        # Parameters have one name in the graph; the other names of those that are shared, each with that one.
+        self.other_names = {}
         self._results = {}
-        self._batch = None
+        self._shared = {}
         signature = program.graph_signature
         self._specs = {spec.arg.name: spec for spec in signature.input_specs}
         self._mutated = {spec.target for spec in signature.output_specs if spec.kind == OutputKind.BUFFER_MUTATION}
@@ -59,7 +68,6 @@ class Converter:
             except Error as error:
                 self.problems.add_refused(node, str(error))
                 self._results[node] = Missing()
-        return self.graph
 
     # What conversions ask for.
 
@@ -67,6 +75,9 @@ class Converter:
         """A value of the graph for a value, a constant tensor or a filled one; cast to `dtype` if that differs."""
         if isinstance(given, Filled):
             given = self.fill(given)
+        elif isinstance(given, Counted):
+            ones = self.fill(Filled([given.size], 1, torch.int64))
+            given = self.value(ops.cumsum(ones, 0, exclusive=True), given.dtype)
         elif isinstance(given, torch.Tensor):
             given = self.graph.constant((given if dtype is None else given.to(dtype)).detach().contiguous())
         elif not isinstance(given, Value):
@@ -90,10 +101,12 @@ class Converter:
     def fill(self, filled):
         """A filled tensor as a value: a number, expanded along the batch of an input."""
         free = [size for size in filled.shape if isinstance(size, FreeSize)]
-        if len(free) != 1 or self._batch is None:
+        if len(free) != 1 or free[0].expression not in self.free_sizes:
             self.fail(f"makes a tensor of shape {filled.shape}: only the batch may be free")
-        others = list(range(1, self._batch.ndim))
-        batch = ops.slice(self._batch, [0] * len(others), [1] * len(others), others) if others else self._batch
+        number, dim = self.free_sizes[free[0].expression]
+        given = self.graph.inputs[number]
+        others = [other for other in range(given.ndim) if other != dim]
+        batch = ops.slice(given, [0] * len(others), [1] * len(others), others) if others else given
         like = ops.reshape(batch, [-1 if isinstance(size, FreeSize) else 1 for size in filled.shape])
         number = self.graph.constant(torch.tensor(filled.number, dtype=filled.dtype))
         (value,) = self.graph.add("expand_like", [number, like])
@@ -120,12 +133,21 @@ class Converter:
             given = self.node.meta.get("val")
             return self._input(spec.arg.name) if isinstance(given, torch.Tensor) else given
         if spec.kind == InputKind.PARAMETER:
-            parameter = self.program.state_dict[spec.target]
-            return self.graph.parameter(spec.target, parameter.detach().contiguous(), parameter.requires_grad)
+            return self._parameter(spec.target)
         if spec.kind == InputKind.BUFFER and spec.target in self._mutated and not self._counts_batches(spec.target):
             return self.graph.state(spec.target, self.program.state_dict[spec.target].detach().contiguous())
         held = self.program.state_dict if spec.target in self.program.state_dict else self.program.constants
         return held[spec.target].detach()
+
+    def _parameter(self, name):
+        parameter = self.program.state_dict[name]
+        known = self._shared.get(id(parameter))
+        if known is not None:
+            self.other_names[name] = known.name
+            return known
+        value = self.graph.parameter(name, parameter.detach().contiguous(), parameter.requires_grad)
+        self._shared[id(parameter)] = value
+        return value
 
     @staticmethod
     def _counts_batches(name):
@@ -136,10 +158,11 @@ class Converter:
         example = self.node.meta["val"]
         sizes = [size_from(size) for size in example.shape]
         shape = [None if isinstance(size, FreeSize) else size for size in sizes]
-        value = self.graph.input(name, shape, name_of_dtype(example.dtype))
-        if self._batch is None and shape and shape[0] is None:
-            self._batch = value
-        return value
+        number = len(self.graph.inputs)
+        for dim, size in enumerate(sizes):
+            if isinstance(size, FreeSize) and size.is_symbol:
+                self.free_sizes.setdefault(size.expression, (number, dim))
+        return self.graph.input(name, shape, name_of_dtype(example.dtype))
 
     def _call(self, node):
         if _gives_size(node):
@@ -150,7 +173,7 @@ class Converter:
         named = torch.fx.map_arg(node.kwargs, self._resolve)
         leaves = pytree.tree_leaves((arguments, named))
         random = torch.Tag.nondeterministic_seeded in getattr(node.target, "tags", ())
-        if not random and not any(isinstance(leaf, (Value, Filled, FreeSize, Missing)) for leaf in leaves):
+        if not random and not any(isinstance(leaf, (Value, Filled, Counted, FreeSize, Missing)) for leaf in leaves):
             # Nothing in it depends on inputs, parameters or the batch: PyTorch itself can compute it.
             return node.target(*arguments, **named)
         conversion = _conversion(node.target)
@@ -170,26 +193,32 @@ class Converter:
     def _finish(self, results):
         if self.problems:
             return
-        outputs = []
         for spec, result in zip(self.program.graph_signature.output_specs, results):
             if spec.kind == OutputKind.BUFFER_MUTATION:
                 state = self.graph.find(spec.target)
                 if state is not None:
                     self.graph.assign(state, self.value(self._results[result]))
             elif spec.kind == OutputKind.USER_OUTPUT:
-                outputs.append(self.value(self._results[result]))
-        for number, value in enumerate(outputs):
-            self.graph.mark_output(value, "output" if len(outputs) == 1 else f"output{number}")
+                self.outputs.append(self._output(result))
+        values = [output for output in self.outputs if isinstance(output, Value)]
+        if not values:
+            self.fail("the module returns no tensor")
+        for number, value in enumerate(values):
+            self.graph.mark_output(value, "output" if len(values) == 1 else f"output{number}")
+
+    def _output(self, result):
+        given = self._results[result] if isinstance(result, torch.fx.Node) else result
+        return self.value(given) if isinstance(given, (Value, torch.Tensor, Filled, Counted)) else given
 
 
 def convert_module(module, args, kwargs, *, free_batch, training):
-    """The graph of a module and the program that it was made of."""
+    """The converter of a module, which holds the graph and what of the module's way to be called is not in it."""
     program = export_module(module, args, kwargs, free_batch, training)
     for _ in range(_ATTEMPTS):
         converter = Converter(program, type(module).__name__)
-        graph = converter.convert()
+        converter.convert()
         if not converter.problems:
-            return graph, program
+            return converter
         simpler = decompose(program, converter.problems.unsupported)
         if simpler is None:
             break
@@ -203,11 +232,14 @@ def from_torch(
     """A model that computes what a PyTorch module does, for inference and for training.
 
     ``example_inputs`` is a tensor or a tuple of what the module's forward takes. The first dimension of each tensor stays
-    free unless ``free_batch`` is off; all other sizes are those of the examples. Batch normalisation, dropout and the like
+    free unless ``free_batch`` is off; all other sizes are those of the examples. Where that cannot be, the dimension is
+    free that has the size of the first input's, as in the state of a recurrent layer. Batch normalisation, dropout and the like
     are taken over in training form even if the module is in inference mode (parts of a module in training mode that were
     put into inference mode by themselves stay there); with ``training`` off the model is what the module computes at
-    inference and cannot learn statistics. Weights are copied and keep their names: ``load_into_torch`` brings them back.
+    inference and cannot learn statistics. Nothing is trained through detach() and torch.no_grad(). What the module returns
+    besides tensors (None, numbers, sizes) is no output of the model. Weights are copied and keep their names: ``load_into_torch`` brings them back.
     ``options`` are those of thalweg.Model. One error lists all operators that cannot be converted.
+    Parameters that the module shares are one parameter of the model, with all their names in ``state_dict``.
 
     >>> import torch, thalweg
     >>> module = torch.nn.Sequential(torch.nn.Linear(4, 8), torch.nn.ReLU(), torch.nn.Linear(8, 3))
@@ -216,13 +248,23 @@ def from_torch(
     ['0.weight', '0.bias', '2.weight', '2.bias']
     """
     examples = example_inputs if isinstance(example_inputs, (tuple, list)) else (example_inputs,)
-    graph, _ = convert_module(module, examples, {}, free_batch=free_batch, training=training)
-    return Model(graph, **options)
+    try:
+        converted = convert_module(module, examples, {}, free_batch=free_batch, training=training)
+    except BatchNotFree as failure:
+        # If the module does not take the examples in the first place, this tells it.
+        converted = convert_module(module, examples, {}, free_batch=False, training=training)
+        reason = str(failure.__cause__).strip().partition("\n")[0]
+        warnings.warn(f"the sizes of the model's inputs are fixed, torch.export fails otherwise: {reason}", stacklevel=2)
+    if converted.other_names:
+        return TiedModel(converted.graph, converted.other_names, **options)
+    return Model(converted.graph, **options)
 
 
 def load_into_torch(model: Model, module: torch.nn.Module) -> torch.nn.Module:
     """Copies the weights of a model that came from ``module``, trained or not, back into it. Returns the module."""
-    weights = {name: torch.from_numpy(value) for name, value in model.state_dict().items()}
+    weights = collections.OrderedDict((name, torch.from_numpy(value)) for name, value in model.state_dict().items())
+    # Which versions of modules they are for; some change weights that have none.
+    weights._metadata = module.state_dict()._metadata
     missing, unexpected = module.load_state_dict(weights, strict=False)
     if unexpected:
         raise Error(f"the module has no weights named {', '.join(unexpected)}: the model came from another one")

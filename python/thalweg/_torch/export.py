@@ -2,12 +2,14 @@
 
 import contextlib
 import inspect
+import traceback
 import warnings
 
 import torch
 import torch.utils._pytree as pytree
 
-from thalweg._core import InputError
+from thalweg._core import Error, InputError
+from thalweg._torch.batch import batch_choices, is_free, repeated_once
 
 
 @contextlib.contextmanager
@@ -23,15 +25,8 @@ def _form(module, training):
             part.training = mode
 
 
-def _batch_of_two(example):
-    """torch.export takes a size of 1 for a constant, so an example of one sample is given twice."""
-    if isinstance(example, torch.Tensor) and example.dim() > 0 and example.shape[0] == 1:
-        return torch.cat([example, example])
-    return example
-
-
-def _free_batch(example):
-    return {0: torch.export.Dim.AUTO} if isinstance(example, torch.Tensor) and example.dim() > 0 else None
+class BatchNotFree(Exception):
+    """No choice of the dimensions that could be the batch lets torch.export go through; the cause says why."""
 
 
 def export_module(module, args, kwargs, free_batch, training):
@@ -41,16 +36,83 @@ def export_module(module, args, kwargs, free_batch, training):
     leaves, structure = pytree.tree_flatten((tuple(args), dict(kwargs)))
     if not any(isinstance(leaf, torch.Tensor) for leaf in leaves):
         raise InputError("no example input is a torch.Tensor")
-    shapes = None
-    if free_batch:
-        args, kwargs = pytree.tree_unflatten([_batch_of_two(leaf) for leaf in leaves], structure)
-        free_args, free_kwargs = pytree.tree_unflatten([_free_batch(leaf) for leaf in leaves], structure)
-        shapes = {**_by_name(module, free_args), **free_kwargs}
-    with _form(module, training), warnings.catch_warnings():
+    with _form(module, training):
+        try:
+            return _export_free(module, leaves, structure) if free_batch else _export(module, args, kwargs, None)
+        except Exception as error:
+            if _packs_sequences(error.__cause__ or error):
+                raise Error(_PACKED) from error
+            raise
+
+
+_PACKED = (
+    "the module packs sequences (pack_padded_sequence), which torch.export cannot follow: let the layer run over the padded "
+    "sequences, and take the last output of each by its length, y[torch.arange(y.size(0)), lengths - 1]"
+)
+
+
+def _packs_sequences(error):
+    """Whether an export ended in what packs sequences, or in a recurrent layer that was given packed ones."""
+    for frame, _ in traceback.walk_tb(error.__traceback__):
+        if frame.f_code.co_name == "pack_padded_sequence":
+            return True
+        in_layer = frame.f_code.co_filename == inspect.getsourcefile(torch.nn.LSTM)
+        if in_layer and isinstance(frame.f_locals.get("batch_sizes"), torch.Tensor):
+            return True
+    return False
+
+
+def _export_free(module, leaves, structure):
+    """With the first choice of dimensions that stays free; else with the first one that can be exported at all."""
+    fixed, cause = None, None
+    for dims in batch_choices(leaves):
+        args, kwargs = pytree.tree_unflatten(list(map(repeated_once, leaves, dims)), structure)
+        marks = [None if dim is None else {dim: torch.export.Dim.AUTO} for dim in dims]
+        free_args, free_kwargs = pytree.tree_unflatten(marks, structure)
+        try:
+            program = _export(module, args, kwargs, {**_by_name(module, free_args), **free_kwargs})
+        except Exception as error:  # of any kind: it is what the module does with such an input
+            cause = cause or error
+            continue
+        if is_free(program):
+            return program
+        fixed = fixed or program
+    if fixed is None:
+        raise BatchNotFree from cause
+    return fixed
+
+
+def _export(module, args, kwargs, shapes):
+    # Without gradients, as callers may be, a module could take ways that are only meant for inference, and parts of it
+    # that are without gradients by themselves could not be told from the rest.
+    with torch.inference_mode(False), torch.enable_grad(), warnings.catch_warnings():
         # Recurrent layers look after their weights in a way that is none of the caller's business.
         warnings.filterwarnings("ignore", message=".*_flat_weights.* assigned during export")
         program = torch.export.export(module, tuple(args), dict(kwargs), dynamic_shapes=shapes, strict=False)
+        _detach_where_gradients_are_off(program.graph_module)
         return program.run_decompositions({})
+
+
+def _detach_where_gradients_are_off(graph_module):
+    """Regions without gradients are functions of their own until decomposing makes them part of the rest: what they return is detached, which stays."""
+    for node in graph_module.graph.nodes:
+        if node.target is torch.ops.higher_order.wrap_with_set_grad_enabled:
+            region = getattr(graph_module, node.args[1].target)
+            _detach_where_gradients_are_off(region)
+            if not node.args[0]:
+                _detach_results(region)
+
+
+def _detach_results(region):
+    (output,) = region.graph.find_nodes(op="output")
+    for result in output.all_input_nodes:
+        value = result.meta.get("val")
+        if isinstance(value, torch.Tensor) and value.is_floating_point():
+            with region.graph.inserting_before(output):
+                detached = region.graph.call_function(torch.ops.aten.detach.default, (result,))
+            detached.meta = dict(result.meta)
+            output.replace_input_with(result, detached)
+    region.recompile()
 
 
 def _by_name(module, args):

@@ -8,6 +8,7 @@ class FreeSize:
 
     def __init__(self, expression):
         self.expression = str(expression)
+        self._symbolic = expression
 
     def __eq__(self, other):
         return isinstance(other, FreeSize) and self.expression == other.expression
@@ -17,6 +18,15 @@ class FreeSize:
 
     def __repr__(self):
         return self.expression
+
+    @property
+    def is_symbol(self):
+        """Rather than something computed of one."""
+        return self._symbolic.is_symbol
+
+    def value(self, sizes):
+        """In a run in which each symbol has the size that `sizes` gives for its name."""
+        return int(self._symbolic.subs({symbol: sizes[str(symbol)] for symbol in self._symbolic.free_symbols}))
 
 
 def size_from(value):
@@ -36,10 +46,18 @@ class Filled:
         self.dtype = dtype
 
 
-def reshape_target(shape, target):
-    """What ops.reshape takes for a target that may hold one -1 and free sizes; None if it cannot say that.
+class Counted:
+    """The numbers from 0 to a free size, in order."""
 
-    `shape` is that of the value, with FreeSize for free dimensions.
+    def __init__(self, size, dtype):
+        self.size = size
+        self.dtype = dtype
+
+
+def reshape_target(shape, target):
+    """What ops.reshape takes to make the shape `target` of `shape`, both with FreeSize for free dimensions.
+
+    None if it cannot say that: it can find out one size.
     """
     result = []
     for position, size in enumerate(target):

@@ -19,6 +19,8 @@ def _run(converter, x, states, params, has_biases, num_layers, p, train, bidirec
     x = x if batch_first else x.transpose(0, 1)
     directions = 2 if bidirectional else 1
     each = 4 if has_biases else 2
+    if len(params) != num_layers * directions * each:
+        converter.fail("projects its hidden state (proj_size), which has no counterpart: use a Linear after the layer")
     last = [[] for _ in states]
     for layer in range(num_layers):
         outputs = []

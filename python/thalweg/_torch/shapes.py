@@ -4,28 +4,31 @@ import torch
 
 from thalweg import ops
 from thalweg._core import Value
-from thalweg._torch.free import Filled, FreeSize, reshape_target
+from thalweg._torch.free import Counted, Filled, FreeSize, reshape_target
 from thalweg._torch.registry import converts
 
 _END = 2**63 - 1
 
 
-@converts("view.default", "reshape.default", "_unsafe_view.default")
-def reshape(converter, x, size):
-    return _to_shape(converter, x, list(size))
-
-
-@converts("flatten.using_ints", "unflatten.int", "squeeze.default", "squeeze.dim", "squeeze.dims", "unsqueeze.default")
-def regroup(converter, x, *_):
-    return _to_shape(converter, x, converter.shape())
-
-
-def _to_shape(converter, x, size):
+@converts(
+    "view.default",
+    "reshape.default",
+    "_unsafe_view.default",
+    "flatten.using_ints",
+    "unflatten.int",
+    "squeeze.default",
+    "squeeze.dim",
+    "squeeze.dims",
+    "unsqueeze.default",
+)
+def reshape(converter, x, *_):
+    # Not the size that is asked for, in which -1 stands for what the export has found out.
+    shape = converter.shape()
     if isinstance(x, Filled):
-        return Filled(converter.shape(), x.number, x.dtype)
-    target = reshape_target(converter.shape_of_argument(0), size)
+        return Filled(shape, x.number, x.dtype)
+    target = reshape_target(converter.shape_of_argument(0), shape)
     if target is None:
-        converter.fail(f"makes {size} of {converter.shape_of_argument(0)}: too many sizes are free")
+        converter.fail(f"makes {shape} of {converter.shape_of_argument(0)}: too many sizes are free")
     return ops.reshape(converter.value(x), target)
 
 
@@ -188,11 +191,33 @@ def pad(converter, x, pad, mode="constant", value=None):
     return ops.pad(x, begins + ends, modes[mode], float(value or 0))
 
 
+def _index_several(converter, x, dims, chosen):
+    """With one tensor for each of neighbouring dimensions, which become one."""
+    x = converter.value(x)
+    sizes = x.shape[dims[0] + 1 : dims[-1] + 1]
+    if dims != list(range(dims[0], dims[-1] + 1)) or None in sizes:
+        converter.fail("indexes with several tensors, and not dimensions side by side of which only the first is free")
+    if any(not isinstance(indices, Counted) and converter.value(indices).dtype == "bool" for indices in chosen):
+        converter.fail("indexes with several tensors, one of which is a mask")
+    place = converter.value(chosen[0], torch.int64)
+    for size, indices in zip(sizes, chosen[1:]):
+        indices = converter.value(indices, torch.int64)
+        # Counted from the end, as far as it is negative; so is the place as a whole if the first index is.
+        indices = ops.where(ops.less(indices, converter.value(torch.tensor(0))), indices + size, indices)
+        place = place * size + indices
+    # Copied, free as they may be, up to the first dimension; the ones behind it are then in other places.
+    rest = x.shape[dims[-1] + 1 :]
+    if None in rest:
+        converter.fail("indexes with several tensors before a free dimension")
+    return ops.gather(ops.reshape(x, [0] * dims[0] + [-1, *rest]), place, dims[0])
+
+
 @converts("index.Tensor")
 def index(converter, x, indices):
     given = [(dim, chosen) for dim, chosen in enumerate(indices) if chosen is not None]
-    if len(given) != 1:
-        converter.fail("indexes with several tensors at once")
+    if len(given) > 1:
+        dims, chosen = zip(*given)
+        return _index_several(converter, x, list(dims), chosen)
     dim, chosen = given[0]
     if isinstance(chosen, torch.Tensor) and chosen.dtype == torch.bool:
         chosen = chosen.nonzero().squeeze(1)

@@ -1,0 +1,45 @@
+"""Which dimension of each example input may be the batch."""
+
+import torch
+from torch.export.graph_signature import InputKind
+
+
+def batch_choices(leaves):
+    """For each leaf the dimension to leave free, or None; the likeliest choice first.
+
+    That is the first one of every tensor. A state of recurrent layers has it second, [layers, batch, features], so that
+    those tensors follow whose size is that of the first tensor's there; those with neither stay fixed.
+    """
+    tensors = [leaf for leaf in leaves if isinstance(leaf, torch.Tensor) and leaf.dim() > 0]
+    if not tensors:
+        return [(None,) * len(leaves)]
+    size = tensors[0].shape[0]
+
+    def sharing(leaf, order):
+        dims = [dim for dim in order if dim < leaf.dim() and leaf.shape[dim] == size]
+        return dims[0] if dims else None
+
+    def choice(pick):
+        dims = []
+        for leaf in leaves:
+            of_batch = isinstance(leaf, torch.Tensor) and leaf.dim() > 0
+            dims.append(None if not of_batch else 0 if leaf is tensors[0] else pick(leaf))
+        return tuple(dims)
+
+    of_all = choice(lambda leaf: 0)
+    return list(dict.fromkeys([of_all, *(choice(lambda leaf: sharing(leaf, order)) for order in ((0, 1), (1, 0)))]))
+
+
+def repeated_once(leaf, dim):
+    """torch.export takes a size of 1 for a constant, so an example of one sample is given twice."""
+    return torch.cat([leaf, leaf], dim) if dim is not None and leaf.shape[dim] == 1 else leaf
+
+
+def is_free(program):
+    """Whether the first dimension of the first input has stayed free."""
+    inputs = {spec.arg.name for spec in program.graph_signature.input_specs if spec.kind == InputKind.USER_INPUT}
+    for node in program.graph.find_nodes(op="placeholder"):
+        value = node.meta.get("val")
+        if node.name in inputs and isinstance(value, torch.Tensor) and value.dim() > 0:
+            return isinstance(value.shape[0], torch.SymInt)
+    return False
