@@ -200,7 +200,8 @@ TEST(Reshape, PassesTheGradientOn) {
 TEST(StopGradient, IsTheSameMemory) {
   for (const Shape& shape : {Shape{3, 5}, Shape{1, 4}, Shape{0, 3}}) {
     check_fast_path(
-        {{shape}}, [](const Values& v) { return Values{ops::mul(ops::stop_gradient(ops::exp(v[0])), v[0])}; }, "", 1e-6);
+        {{shape}}, [](const Values& v) { return Values{ops::mul(ops::stop_gradient(ops::exp(v[0])), v[0])}; }, "",
+        1e-6);
   }
 }
 

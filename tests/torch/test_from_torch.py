@@ -1,5 +1,8 @@
 """Modules of PyTorch as Thalweg models: the same answers, names, statistics and errors. Run by `make test-torch`."""
 
+import copy
+import pickle
+
 import numpy as np
 import pytest
 import thalweg
@@ -230,6 +233,142 @@ def test_the_error_lists_operators_behind_others_and_refused_uses():
     assert not any("<built-in" in line for line in told)
 
 
+class Padded(nn.Module):
+    """The usual classifier of texts: what is padding is known by the ids."""
+
+    def __init__(self):
+        super().__init__()
+        self.words = nn.Embedding(50, 16, padding_idx=0)
+        layer = nn.TransformerEncoderLayer(16, 4, 32, batch_first=True)
+        self.body = nn.TransformerEncoder(layer, 2, enable_nested_tensor=False)
+        self.head = nn.Linear(16, 3)
+
+    def forward(self, ids):
+        padding = ids == 0
+        y = self.body(self.words(ids), src_key_padding_mask=padding)
+        y = y.masked_fill(padding[..., None], 0.0).sum(1) / (~padding).sum(1, keepdim=True)
+        return self.head(y)
+
+
+def test_transformer_encoder_with_padding():
+    ids = torch.randint(1, 50, (4, 7))
+    ids[1, 4:] = 0
+    assert_same(Padded(), ids)
+
+
+class Stateful(nn.Module):
+    def __init__(self, kind, layers=1):
+        super().__init__()
+        self.body = kind(4, 8, layers, batch_first=True)
+
+    def forward(self, x, state):
+        y, last = self.body(x, state)
+        return y[:, -1], last
+
+
+@pytest.mark.parametrize("batch,layers", [(2, 1), (1, 1), (2, 2), (3, 2)])
+def test_states_have_their_batch_second(batch, layers):
+    module = Stateful(nn.GRU, layers)
+    model = thalweg.from_torch(module, (torch.randn(batch, 5, 4), torch.randn(layers, batch, 8)))
+    x, state = torch.randn(7, 5, 4), torch.randn(layers, 7, 8)
+    for actual, expected in zip(model(x.numpy(), state.numpy()), module(x, state)):
+        assert error(actual, expected) < TOLERANCE
+
+
+def test_sizes_are_fixed_with_a_warning_where_the_batch_cannot_be_free():
+    class Particular(nn.Module):
+        def forward(self, x):
+            if x.shape[0] != 1:
+                raise ValueError("one at a time")
+            return x + 1
+
+    with pytest.warns(UserWarning, match="fixed.*one at a time"):
+        model = thalweg.from_torch(Particular(), torch.zeros(1, 3))
+    assert model(np.zeros((1, 3), "float32")).tolist() == [[1, 1, 1]]
+    with pytest.raises(ValueError):
+        model(np.zeros((2, 3), "float32"))
+
+
+class LastOfEach(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.body = nn.GRU(4, 8, batch_first=True)
+
+    def forward(self, x, lengths):
+        y, _ = self.body(x)
+        rows = torch.arange(y.size(0))
+        return y[rows, lengths - 1] + y[rows, -lengths] + rows[:, None]
+
+
+def test_the_last_output_of_each_sequence():
+    assert_same(LastOfEach(), torch.randn(3, 5, 4), torch.tensor([5, 3, 1]))
+
+
+def test_recurrent_layers_that_do_not_convert_say_so():
+    class Packed(nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.body = nn.LSTM(4, 8, batch_first=True)
+
+        def forward(self, x, lengths):
+            packed = nn.utils.rnn.pack_padded_sequence(x, lengths, batch_first=True, enforce_sorted=False)
+            return self.body(packed)[1][0]
+
+    with pytest.raises(thalweg.Error, match="pack_padded_sequence"):
+        thalweg.from_torch(Packed(), (torch.randn(2, 5, 4), torch.tensor([5, 3])))
+    with pytest.raises(thalweg.Error, match="proj_size"):
+        thalweg.from_torch(nn.LSTM(4, 8, proj_size=3), torch.randn(5, 2, 4))
+
+
+def test_weights_of_pytorch_load_by_name():
+    module = nn.Sequential(nn.Linear(3, 4), nn.BatchNorm1d(4))
+    model = thalweg.from_torch(module, torch.randn(2, 3))
+    nn.init.constant_(module[1].weight, 7.0)
+    model.load_state_dict(module.state_dict())
+    assert model.weight("1.weight").tolist() == [7] * 4
+
+
+def test_modules_that_look_at_their_version_take_weights_back():
+    class Versioned(nn.Linear):
+        _version = 2
+
+        def _load_from_state_dict(self, state_dict, prefix, local_metadata, *args):
+            assert local_metadata["version"] == 2
+            super()._load_from_state_dict(state_dict, prefix, local_metadata, *args)
+
+    module = Versioned(3, 2)
+    thalweg.load_into_torch(thalweg.from_torch(module, torch.randn(2, 3)), module)
+
+
+class Tied(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.words = nn.Embedding(10, 4)
+        self.head = nn.Linear(4, 10, bias=False)
+        self.head.weight = self.words.weight
+
+    def forward(self, ids):
+        return self.head(self.words(ids).mean(1))
+
+
+def test_tied_weights_are_one_parameter_of_several_names():
+    module = Tied()
+    ids = torch.randint(0, 10, (6, 3))
+    model = thalweg.from_torch(module, ids)
+    assert len(model.graph.parameters) == 1
+    ones = np.ones((10, 4), "float32")
+    model.set_weight("head.weight", ones)
+    for same in (model, copy.deepcopy(model), pickle.loads(pickle.dumps(model))):
+        assert {name: value.min() for name, value in same.state_dict().items()} == {"words.weight": 1, "head.weight": 1}
+    thalweg.load_into_torch(model, module)
+    assert module.head.weight is module.words.weight and module.head.weight.min() == 1
+    nn.init.constant_(module.words.weight, 3.0)
+    model.load_state_dict(module.state_dict())
+    assert model.weight("words.weight").min() == 3
+    with pytest.raises(thalweg.Error, match="differ"):
+        model.load_state_dict({"words.weight": ones, "head.weight": 2 * ones})
+
+
 def test_wrong_arguments():
     with pytest.raises(TypeError, match="torch.nn.Module"):
         thalweg.from_torch(lambda x: x, torch.zeros(2))
@@ -293,3 +432,28 @@ def test_accelerate_when_the_module_fixes_its_batch():
         x = torch.randn(count, 4)
         torch.testing.assert_close(fast(x), module(x).detach())
     assert len(fast._conversions) == 3
+
+
+def test_accelerate_keeps_what_is_no_tensor_among_results():
+    module = Function(lambda x: (x + 1, None, {"rows": x.shape[0], "twice": 2 * x.shape[0]}, 5, "name", torch.arange(3)))
+    fast = thalweg.accelerate(module)
+    for rows in (3, 4):
+        y, nothing, sizes, number, text, order = fast(torch.zeros(rows, 2))
+        assert y.shape == (rows, 2) and nothing is None and sizes == {"rows": rows, "twice": 2 * rows}
+        assert number == 5 and text == "name" and order.tolist() == [0, 1, 2]
+    assert thalweg.from_torch(module, torch.zeros(3, 2))(np.zeros((4, 2), "float32"))[0].shape == (4, 2)
+    attention = nn.MultiheadAttention(16, 4, batch_first=True).eval()
+    x = torch.randn(2, 5, 16)
+    y, weights = thalweg.accelerate(attention)(x, x, x, need_weights=False)
+    assert weights is None
+    torch.testing.assert_close(y, attention(x, x, x, need_weights=False)[0].detach())
+
+
+def test_accelerate_fixes_the_batch_where_a_free_one_does_not_convert():
+    module = Function(lambda x: torch.arange(0, 2 * x.shape[0], 2)[:, None] + x)
+    with pytest.raises(thalweg.Error, match="arange"):
+        thalweg.from_torch(module, torch.zeros(3, 2))
+    fast = thalweg.accelerate(module)
+    for rows in (3, 1, 4):
+        x = torch.randn(rows, 2)
+        torch.testing.assert_close(fast(x), module(x))

@@ -109,6 +109,21 @@ def test_frozen_weights_and_statistics_stay():
     assert not torch.equal(weights["2.weight"], module[2].weight)
 
 
+class Tied(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.words = nn.Embedding(3, 4)
+        self.head = nn.Linear(4, 3, bias=False)
+        self.head.weight = self.words.weight
+
+    def forward(self, ids):
+        return self.head(self.words(ids).mean(1))
+
+
+def test_tied_weights():
+    assert_same_training(Tied(), torch.randint(0, 3, (STEPS * BATCH, 5)))
+
+
 class PartlyWithoutGradients(nn.Module):
     """`way` is one of those in which a part of a module is kept from being trained."""
 

@@ -231,15 +231,16 @@ def from_torch(
 ) -> Model:
     """A model that computes what a PyTorch module does, for inference and for training.
 
-    ``example_inputs`` is a tensor or a tuple of what the module's forward takes. The first dimension of each tensor stays
-    free unless ``free_batch`` is off; all other sizes are those of the examples. Where that cannot be, the dimension is
-    free that has the size of the first input's, as in the state of a recurrent layer. Batch normalisation, dropout and the like
-    are taken over in training form even if the module is in inference mode (parts of a module in training mode that were
-    put into inference mode by themselves stay there); with ``training`` off the model is what the module computes at
-    inference and cannot learn statistics. Nothing is trained through detach() and torch.no_grad(). What the module returns
-    besides tensors (None, numbers, sizes) is no output of the model. Weights are copied and keep their names: ``load_into_torch`` brings them back.
-    ``options`` are those of thalweg.Model. One error lists all operators that cannot be converted.
-    Parameters that the module shares are one parameter of the model, with all their names in ``state_dict``.
+    ``example_inputs`` is a tensor or a tuple of what the module's forward takes. The first dimension of each tensor
+    stays free unless ``free_batch`` is off; all other sizes are those of the examples. Where that cannot be, the
+    dimension is free that has the size of the first input's, as in the state of a recurrent layer. Batch normalisation,
+    dropout and the like are taken over in training form even if the module is in inference mode (parts of a module in
+    training mode that were put into inference mode by themselves stay there); with ``training`` off the model is what
+    the module computes at inference and cannot learn statistics. Nothing is trained through detach() and
+    torch.no_grad(). What the module returns besides tensors (None, numbers, sizes) is no output of the model. Weights
+    are copied and keep their names: ``load_into_torch`` brings them back. ``options`` are those of thalweg.Model. One
+    error lists all operators that cannot be converted. Parameters that the module shares are one parameter of the
+    model, with all their names in ``state_dict``.
 
     >>> import torch, thalweg
     >>> module = torch.nn.Sequential(torch.nn.Linear(4, 8), torch.nn.ReLU(), torch.nn.Linear(8, 3))
@@ -248,12 +249,15 @@ def from_torch(
     ['0.weight', '0.bias', '2.weight', '2.bias']
     """
     examples = example_inputs if isinstance(example_inputs, (tuple, list)) else (example_inputs,)
+    failure = None
     try:
         converted = convert_module(module, examples, {}, free_batch=free_batch, training=training)
-    except BatchNotFree as failure:
+    except BatchNotFree as error:
+        failure = error.__cause__
+    if failure is not None:
         # If the module does not take the examples in the first place, this tells it.
         converted = convert_module(module, examples, {}, free_batch=False, training=training)
-        reason = str(failure.__cause__).strip().partition("\n")[0]
+        reason = str(failure).strip().partition("\n")[0]
         warnings.warn(f"the sizes of the model's inputs are fixed, torch.export fails otherwise: {reason}", stacklevel=2)
     if converted.other_names:
         return TiedModel(converted.graph, converted.other_names, **options)

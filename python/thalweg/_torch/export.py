@@ -94,7 +94,10 @@ def _export(module, args, kwargs, shapes):
 
 
 def _detach_where_gradients_are_off(graph_module):
-    """Regions without gradients are functions of their own until decomposing makes them part of the rest: what they return is detached, which stays."""
+    """Regions without gradients are functions of their own until decomposing makes them part of the rest.
+
+    What they return is detached, which stays.
+    """
     for node in graph_module.graph.nodes:
         if node.target is torch.ops.higher_order.wrap_with_set_grad_enabled:
             region = getattr(graph_module, node.args[1].target)

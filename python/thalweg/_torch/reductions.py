@@ -15,10 +15,15 @@ def _register(names, function):
 
 
 _register(["mean.dim", "mean.default"], ops.reduce_mean)
-_register(["sum.dim_IntList", "sum.default"], ops.reduce_sum)
 _register(["amax.default"], ops.reduce_max)
 _register(["amin.default"], ops.reduce_min)
 _register(["logsumexp.default"], ops.reduce_log_sum_exp)
+
+
+@converts("sum.dim_IntList", "sum.default")
+def sum_(converter, x, dim=None, keepdim=False, dtype=None):
+    # That of the result: sums of bools and of small integers are int64.
+    return ops.reduce_sum(converter.value(x, converter.dtype()), _dims(dim), keepdim)
 
 
 @converts("max.dim")
