@@ -4,6 +4,7 @@
 #include <atomic>
 #include <csignal>
 #include <cstdio>
+#include <filesystem>
 
 #include "cli/command.h"
 #include "cli/train_job.h"
@@ -60,6 +61,9 @@ class Train : public Command {
 
  private:
   int train() const {
+    if (std::filesystem::is_directory(path_)) {
+      wrong_usage("'", path_, "' is a folder, not a job file: give a TOML file, as examples/digits.toml");
+    }
     job::Settings file = job::Settings::from_file(path_, overrides_);
     TrainJob job = read_job(file);
     // Before the training, for a class name or token that the file cannot hold is an error.

@@ -1,9 +1,12 @@
 // Copyright The Thalweg Authors. SPDX-License-Identifier: Apache-2.0
 #include "cli/train_job.h"
 
+#include <cstdlib>
+#include <cstring>
 #include <limits>
 
 #include "base/text.h"
+#include "cli/output_paths.h"
 #include "thalweg/data/remote_files.h"
 #include "thalweg/zoo.h"
 
@@ -141,12 +144,34 @@ void read_group(job::Settings& file, comm::LaunchedOptions& group) {
   if (file.has("group.form_timeout")) group.form_timeout = form_timeout;
 }
 
+/// Under mpirun the first process writes, and others may run where its folders are not. Of other groups, any worker may
+/// come to lead.
+bool may_write_output() {
+  const char* rank = std::getenv("OMPI_COMM_WORLD_RANK");
+  return rank == nullptr || std::strcmp(rank, "0") == 0;
+}
+
+/// At once, not when hours of training are to be kept.
+void require_writable_output(const job::Settings& file, const TrainJob& job) {
+  if (!may_write_output()) return;
+  const auto require = [&](const char* key, const std::string& path, void (*require_writable)(const std::string&)) {
+    if (!path.empty()) job::about(file, key, [&] { require_writable(path); });
+  };
+  const TrainOptions& options = job.training.options;
+  require("output.model", job.model_path, require_writable_file);
+  require("output.checkpoints", options.checkpoints.directory, require_writable_folder);
+  require("output.tensorboard", options.tensorboard, require_writable_folder);
+}
+
 }  // namespace
 
 TrainJob read_job(job::Settings& file) {
   TrainJob job{nullptr, nullptr, nullptr, job::read_training(file), {}, true, ""};
   job.group.tls = job.training.tls;
   read_group(file, job.group);
+  job.resume = file.flag("output.resume", true);
+  job.model_path = job::expand_home(file.text("output.model", ""));
+  require_writable_output(file, job);
   read_data(file, job);
   const std::string model = file.text("model.name");
   Attributes model_options = file.other_attributes("model");
@@ -161,8 +186,6 @@ TrainJob read_job(job::Settings& file) {
   }
   job.graph = job::about(file, "model.name", [&] { return zoo::build(model, model_options); });
   job::freeze(*job.graph, job.training, file);
-  job.resume = file.flag("output.resume", true);
-  job.model_path = job::expand_home(file.text("output.model", ""));
   file.finish();
   return job;
 }

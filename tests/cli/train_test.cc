@@ -298,6 +298,48 @@ TEST(TrainJobErrors, NameTheKeyAndTheLine) {
   }
 }
 
+TEST(TrainJobErrors, OutputThatCannotBeWrittenIsFoundBeforeTheDataAreRead) {
+  const TemporaryDirectory folder;
+  const std::string file = folder / "file";
+  write_bytes(file, "x");
+  struct Case {
+    std::string setting;
+    std::string expected;
+  };
+  for (const Case& wrong :
+       {Case{"output.model=" + folder / "none/model.onnx", "there is no folder '" + folder / "none'"},
+        Case{"output.model=" + folder.path().string(), "is a folder: give the path of a file"},
+        Case{"output.model=/proc/model.onnx", "cannot write to '/proc/model.onnx': "},
+        Case{"output.model=" + file + "/model.onnx", "there is no folder '" + file + "'"},
+        Case{"output.checkpoints=/proc/x", "cannot write to '/proc/x': "},
+        Case{"output.checkpoints=" + file, "'" + file + "' is not a folder"},
+        Case{"output.tensorboard=" + file + "/events", "'" + file + "' is not a folder"},
+        Case{"output.tensorboard=/proc/x/y", "cannot write to '/proc/x/y': "}}) {
+    // There are no data: what is said is about the output.
+    const ProcessResult run = run_job("[data]\nkind = \"mnist\"\npath = \"/nowhere\"\n", {"--set", wrong.setting});
+    EXPECT_EQ(run.exit_code, 2) << wrong.setting;
+    EXPECT_THAT(run.error, HasSubstr("--set " + wrong.setting.substr(0, wrong.setting.find('=')) + ": "));
+    EXPECT_THAT(run.error, HasSubstr(wrong.expected)) << wrong.setting;
+  }
+}
+
+TEST(TrainJobErrors, OutputThatCanBeWrittenIsNotTouchedYet) {
+  const TemporaryDirectory folder;
+  const ProcessResult run =
+      run_job("[data]\nkind = \"mnist\"\npath = \"/nowhere\"\n",
+              {"--set", "output.model=" + folder / "model.onnx", "--set", "output.checkpoints=" + folder / "a/b",
+               "--set", "output.tensorboard=" + folder / "c"});
+  EXPECT_THAT(run.error, HasSubstr("line 3: data.path: "));
+  EXPECT_TRUE(std::filesystem::is_empty(folder.path()));
+}
+
+TEST(TrainJobErrors, AFolderIsNotAJob) {
+  const TemporaryDirectory folder;
+  const ProcessResult run = run_program({"train", folder.path().string()});
+  EXPECT_EQ(run.exit_code, 2);
+  EXPECT_THAT(run.error, HasSubstr("'" + folder.path().string() + "' is a folder, not a job file"));
+}
+
 TEST(TrainJobErrors, NameTheOptionThatSetAKey) {
   EXPECT_THAT(run_job("", {"--set", "train.epochs=many"}).error,
               HasSubstr("--set train.epochs must be a whole number"));
