@@ -36,13 +36,15 @@ std::string clock_text(double seconds) {
 StatusLine::StatusLine(std::FILE* out, bool terminal)
     : out_(out), terminal_(terminal), next_(terminal ? Clock::time_point() : Clock::now() + kLineInterval) {}
 
+size_t StatusLine::width() const { return terminal_ ? terminal_width(out_) - 1 : std::string::npos; }
+
 void StatusLine::update(const std::string& text) {
   next_ = Clock::now() + (terminal_ ? Clock::duration(kLiveInterval) : Clock::duration(kLineInterval));
   if (!terminal_) {
     line(text);
     return;
   }
-  const std::string shown = text.substr(0, terminal_width(out_) - 1);
+  const std::string shown = text.substr(0, width());
   const std::string blank(live_width_ > shown.size() ? live_width_ - shown.size() : 0, ' ');
   std::fprintf(out_, "\r%s%s", shown.c_str(), blank.c_str());
   std::fflush(out_);

@@ -13,6 +13,8 @@ class StatusLine {
  public:
   StatusLine(std::FILE* out, bool terminal);
 
+  /// As many characters as an update can show.
+  size_t width() const;
   /// False while the last update is so recent that another one would only cost time.
   bool due() const { return Clock::now() >= next_; }
   void update(const std::string& text);

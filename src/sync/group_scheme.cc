@@ -94,6 +94,8 @@ void GroupScheme::settle(Trainee& trainee, std::string failure, bool leave_first
   change_wanted_ = false;
   failure_.clear();
   settled_epoch_ = group_->epoch();
+  // The state, with its times, may be another worker's.
+  pace_ = {};
   prepare(trainee);
 }
 
@@ -155,19 +157,29 @@ comm::Status GroupScheme::exchange_totals(StepTotals& totals) {
 }
 
 void GroupScheme::report(const TrainState& state) {
+  reported_ = state;
+  pace_.add(state);
   const auto now = std::chrono::steady_clock::now();
   if (now < next_report_) return;
   next_report_ = now + kReportInterval;
+  send_report();
+}
+
+void GroupScheme::send_report() {
+  if (!reported_) return;
+  const TrainState& state = *reported_;
   const double waiting = state.data_wait_share + state.exchange_wait_share;
   const double step_seconds = state.batch > 0 ? state.epoch_seconds / static_cast<double>(state.batch) : 0;
-  group_->set_status(nlohmann::json{{"step", state.progress.iteration},
-                                    {"epoch", state.progress.epoch},
-                                    {"loss", state.epoch_loss},
-                                    {"samples_per_second", state.samples_per_second},
-                                    {"data_wait", state.data_wait_share},
-                                    {"exchange_wait", state.exchange_wait_share},
-                                    {"compute_seconds", step_seconds * std::max(0.0, 1 - waiting)}}
-                         .dump());
+  group_->set_status(nlohmann::json{
+      {"step", state.progress.iteration},
+      {"epoch", state.progress.epoch},
+      {"loss", state.epoch_loss},
+      {"samples_per_second", state.samples_per_second},
+      {"data_wait", state.data_wait_share},
+      {"exchange_wait", state.exchange_wait_share},
+      {"compute_seconds", step_seconds * std::max(0.0, 1 - waiting)},
+      {"pace",
+       pace_.seconds()}}.dump());
 }
 
 void GroupScheme::abandon(const std::string& shared) {
@@ -185,6 +197,8 @@ void GroupScheme::finish(Trainee& /*trainee*/) {
     require(communicator().barrier());
   }
   release();
+  // The last word: what was said before may be of some steps ago.
+  send_report();
   group_->finish();
 }
 

@@ -4,6 +4,7 @@
 #include <optional>
 
 #include "sync/row_exchange.h"
+#include "sync/step_pace.h"
 #include "thalweg/comm.h"
 #include "thalweg/sync.h"
 #include "train/scheme.h"
@@ -55,6 +56,8 @@ class GroupScheme : public Scheme {
   bool noted_failure() const { return !failure_.empty(); }
 
  private:
+  /// Tells the group how this worker stood after its last step.
+  void send_report();
   /// Spreads the rows if that has not been done in this epoch.
   comm::Status spread_rows();
   /// Brings every worker to the state of the one that is furthest.
@@ -84,6 +87,9 @@ class GroupScheme : public Scheme {
   /// those who went on.
   uint64_t settled_epoch_ = 0;
   std::chrono::steady_clock::time_point next_report_;
+  /// After the last step; none before the first.
+  std::optional<TrainState> reported_;
+  StepPace pace_;
 };
 
 }  // namespace thalweg::sync

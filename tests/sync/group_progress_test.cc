@@ -11,15 +11,14 @@ using ::testing::EndsWith;
 using ::testing::HasSubstr;
 using ::testing::Not;
 
-comm::Rendezvous::Member member(const std::string& name, double compute_seconds) {
-  return {name, R"({"step": 12, "loss": 0.5, "samples_per_second": 640, "data_wait": 0.1, "exchange_wait": 0.2,)"
-                R"("compute_seconds": )" +
-                    std::to_string(compute_seconds) + "}"};
+comm::Rendezvous::Member member(const std::string& name, double pace, int64_t step = 12) {
+  return {name, R"({"loss": 0.5, "samples_per_second": 30640, "data_wait": 0.1, "exchange_wait": 0.2, "step": )" +
+                    std::to_string(step) + R"(, "pace": )" + std::to_string(pace) + "}"};
 }
 
 TEST(GroupProgressLine, SaysHowTheGroupFares) {
   EXPECT_EQ(sync::group_progress({member("worker 0", 0.1), member("worker 1", 0.1)}),
-            "2 workers  step 12  loss 0.5000  640 samples/s  waiting for data 10%, for others 20%");
+            "2 workers  step 12  loss 0.5000  30640 samples/s  waiting for data 10%, for others 20%");
 }
 
 TEST(GroupProgressLine, NamesTheWorkerThatKeepsOthersWaiting) {
@@ -35,6 +34,27 @@ TEST(GroupProgressLine, NamesNobodyForWhatIsUsualOrUnknown) {
         << other;
   }
   EXPECT_THAT(sync::group_progress({member("worker 0", 0.1)}), Not(HasSubstr("times as")));
+}
+
+TEST(GroupProgressLine, FitsATerminal) {
+  constexpr size_t kWidth = 79;
+  const auto shown = [](double pace, int64_t step) {
+    return sync::group_progress({member("worker 0", 0.1, step), member("worker 1", pace, step)}, kWidth);
+  };
+  EXPECT_EQ(shown(0.1, 12), "2 workers  step 12  loss 0.5  30640 samples/s  wait: data 10% others 20%");
+  EXPECT_EQ(shown(0.1, 1'234'567'890'123), "step 1234567890123  loss 0.5  30640 samples/s  wait: data 10% others 20%");
+  EXPECT_EQ(shown(0.25, 1234), "loss 0.5  30640 samples/s  wait: data 10% others 20%  worker 1 2.5x slow");
+}
+
+TEST(GroupProgressLine, NamesNobodyWhosePaceIsUnknown) {
+  EXPECT_THAT(sync::group_progress({member("worker 0", 0.1), member("worker 1", 0), member("worker 2", 0.11)}),
+              EndsWith("for others 20%"));
+  EXPECT_THAT(sync::group_progress({member("worker 0", 0.3), member("worker 1", 0)}), EndsWith("for others 20%"));
+}
+
+TEST(GroupProgressLine, KnowsTheStepOfTheOneThatIsFurthest) {
+  EXPECT_EQ(sync::group_step({}), 0);
+  EXPECT_EQ(sync::group_step({{"worker 0", ""}, member("worker 1", 0.1, 7), member("worker 2", 0.1, 5)}), 7);
 }
 
 TEST(GroupProgressLine, TakesMembersThatHaveSaidNothingOrNonsense) {
