@@ -1,6 +1,5 @@
 // Copyright The Thalweg Authors. SPDX-License-Identifier: Apache-2.0
 #include <poll.h>
-#include <sched.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -8,14 +7,19 @@
 #include <atomic>
 #include <csignal>
 #include <cstdio>
+#include <cstdlib>
 #include <cstring>
+#include <deque>
 #include <memory>
 #include <optional>
 
-#include "base/status_line.h"
 #include "cli/command.h"
+#include "cli/launch_console.h"
+#include "cli/open_files.h"
 #include "cli/process_keeper.h"
+#include "cli/processors.h"
 #include "cli/restarts.h"
+#include "cli/seconds_option.h"
 #include "cli/worker_process.h"
 #include "sync/group_progress.h"
 #include "thalweg/comm.h"
@@ -28,6 +32,7 @@ using Clock = std::chrono::steady_clock;
 constexpr int kPollMilliseconds = 50;
 /// How long workers may take to end after they were asked to, or after the group that they are no part of is over.
 constexpr std::chrono::seconds kFarewell{10};
+constexpr const char* kWaitPolicy = "OMP_WAIT_POLICY";
 
 std::atomic<int> caught_signal{0};
 void remember_signal(int number) { caught_signal.store(number); }
@@ -44,25 +49,8 @@ void catch_signals() {
   if (std::signal(SIGHUP, remember_signal) == SIG_IGN) std::signal(SIGHUP, SIG_IGN);
 }
 
-/// The processors of this program, dealt out in adjacent parts; with fewer than workers, nobody is bound to any.
-std::vector<std::vector<int>> split_processors(int workers) {
-  cpu_set_t mask;
-  CPU_ZERO(&mask);
-  std::vector<int> all;
-  if (::sched_getaffinity(0, sizeof mask, &mask) == 0) {
-    for (int i = 0; i < CPU_SETSIZE; ++i) {
-      if (CPU_ISSET(static_cast<size_t>(i), &mask)) all.push_back(i);
-    }
-  }
-  std::vector<std::vector<int>> result(static_cast<size_t>(workers));
-  if (all.size() < result.size()) return result;
-  for (int i = 0; i < workers; ++i) {
-    const comm::Part part = comm::part_of(all.size(), workers, i);
-    result[static_cast<size_t>(i)].assign(all.begin() + static_cast<int64_t>(part.begin),
-                                          all.begin() + static_cast<int64_t>(part.end));
-  }
-  return result;
-}
+/// What a worker printed last, should it be worth repeating.
+constexpr size_t kLastLines = 3;
 
 class Launch : public Command {
  public:
@@ -80,16 +68,16 @@ class Launch : public Command {
     options
         .add_option("--form-timeout", form_timeout_,
                     "seconds within which the group must form, and form again after a loss [120]")
-        ->check(CLI::PositiveNumber);
+        ->check(seconds_of_at_least(0.1));
     options
         .add_option("--settle", settle_,
                     "seconds to wait for more workers after the last one that came, if not all have [10]")
-        ->check(CLI::NonNegativeNumber);
+        ->check(seconds_of_at_least(0));
     options
         .add_option("--end-timeout", end_timeout_,
                     "seconds that workers may take to end after the group has finished, to save a model or go on by "
                     "themselves, before they are killed [1800]")
-        ->check(CLI::PositiveNumber);
+        ->check(seconds_of_at_least(0.1));
     options.add_flag("--no-pin", no_pin_, "do not give each worker processors of its own");
     options.add_flag("--tls", tls_, "encrypt what goes over the network (what stays on one host is in shared memory)");
     options.add_option("command", command_, "the program that a worker runs, and its arguments")->required();
@@ -98,6 +86,9 @@ class Launch : public Command {
 
   int run() override {
     if (least_ > count_) wrong_usage("--min-workers is ", least_, ", but there are only ", count_);
+    // A document for programs goes to stdout alone.
+    if (json()) console_.send_lines_to(stderr);
+    worker_files_ = allow_open_files_for(count_);
     // Before there are threads: it is a fork.
     keeper_ = std::make_unique<ProcessKeeper>();
     secret_ = comm::make_secret();
@@ -105,13 +96,11 @@ class Launch : public Command {
     comm::Rendezvous rendezvous(rendezvous_options());
     rendezvous_ = &rendezvous;
     catch_signals();
-    processors_ = split_processors(count_);
+    split_processors();
     workers_.resize(static_cast<size_t>(count_));
     for (int i = 0; i < count_; ++i) start(i);
     while (watch()) show_progress();
-    show_progress();
-    if (!progress_.empty()) status_.line(progress_);
-    return group_has_failed() ? kFailed : outcome_;
+    return finish();
   }
 
  private:
@@ -127,9 +116,42 @@ class Launch : public Command {
     /// It was told to end, the hard way.
     bool killed = false;
     RestartHistory history;
+    std::deque<std::string> last_lines;
   };
 
-  comm::RendezvousOptions rendezvous_options() const {
+  void split_processors() {
+    const std::vector<int> all = usable_processors();
+    processors_ = deal_processors(all, count_);
+    shares_processors_ = !all.empty() && all.size() < processors_.size();
+    if (!shares_processors_) return;
+    console_.say(std::to_string(count_) + " workers share " + std::to_string(all.size()) + " processor" +
+                 (all.size() > 1 ? "s" : "") + (no_pin_ ? "" : ", each runs on one of them"));
+  }
+
+  /// The last words, and what the program ends with.
+  int finish() {
+    group_ = rendezvous_->state();
+    futile_.note_step(sync::group_step(group_.members));
+    const std::string progress = sync::group_progress(group_.members, console_.progress_width());
+    if (shows_group() && !progress.empty()) console_.end(progress);
+    if (!last_words_.empty()) console_.say(last_words_);
+    const int code = group_has_failed() ? kFailed : outcome_;
+    if (json()) print(report(code), [](const Json& /*report*/) { return std::string(); });
+    return code;
+  }
+
+  Json report(int code) const {
+    return {{"done", code == kDone},
+            {"workers", count_},
+            {"epochs", group_.epoch},
+            {"steps", futile_.furthest_step()},
+            {"restarts", restarts_made_}};
+  }
+
+  /// As with other commands, who wants a document for programs gets no lines for people unless they are asked for.
+  bool shows_group() const { return !json() || shows_progress(); }
+
+  comm::RendezvousOptions rendezvous_options() {
     comm::RendezvousOptions options;
     options.secret = secret_;
     options.tls = tls_;
@@ -137,16 +159,14 @@ class Launch : public Command {
     options.max_size = count_;
     options.settle = std::chrono::duration<double>(settle_);
     options.form_timeout = std::chrono::duration<double>(form_timeout_);
-    options.log = [](const std::string& line) { std::fprintf(stderr, "thalweg: launch: %s\n", line.c_str()); };
+    options.log = [this](const std::string& line) { console_.say(line); };
     for (int i = 0; i < count_; ++i) options.expected.push_back(name_of(i));
     return options;
   }
 
   /// As comm::options_from_environment names it.
   static std::string name_of(int index) { return "worker " + std::to_string(index); }
-  static void say(int index, const std::string& text) {
-    std::fprintf(stderr, "thalweg: launch: %s %s\n", name_of(index).c_str(), text.c_str());
-  }
+  void say(int index, const std::string& text) { console_.say(name_of(index) + " " + text); }
 
   void start(int index) {
     Worker& worker = workers_[static_cast<size_t>(index)];
@@ -157,6 +177,9 @@ class Launch : public Command {
                            {"THALWEG_TLS", tls_ ? "1" : "0"},
                            {"THALWEG_FORM_TIMEOUT", std::to_string(form_timeout_)},
                            {"THALWEG_WORKER", std::to_string(index)}};
+    // Threads that spin while they wait would keep the very worker from running that they wait for.
+    if (shares_processors_ && std::getenv(kWaitPolicy) == nullptr) command.environment[kWaitPolicy] = "passive";
+    command.open_files = worker_files_;
     if (!no_pin_) command.processors = processors_[static_cast<size_t>(index)];
     const comm::Rendezvous::State group = rendezvous_->state();
     worker.epoch = group.epoch;
@@ -164,6 +187,7 @@ class Launch : public Command {
     worker.started = Clock::now();
     worker.start_at.reset();
     worker.killed = false;
+    worker.last_lines.clear();
     worker.process = std::make_unique<WorkerProcess>(command);
     keeper_->keep(worker.process->pid());
   }
@@ -200,6 +224,7 @@ class Launch : public Command {
     if (group_is_over() && !over_since_) over_since_ = Clock::now();
     bool any = false;
     for (int i = 0; i < count_; ++i) any |= look_after(i);
+    if (is_futile_) return end_all(SIGTERM, "starting workers again does not help");
     if (any && count_ - given_up_ < least_) {
       return end_all(SIGTERM, std::to_string(given_up_) + " of " + std::to_string(count_) +
                                   " have failed for good, and the group needs " + std::to_string(least_));
@@ -227,12 +252,12 @@ class Launch : public Command {
   /// What waitpid says of a process that has ended.
   std::optional<int> take_output_and_status(int index) {
     Worker& worker = workers_[static_cast<size_t>(index)];
-    print_lines(index, worker.process->lines());
+    hand_on(worker.process->lines(), index);
     const pid_t pid = worker.process->pid();
     int status = 0;
     if (!worker.process->ended(status)) return std::nullopt;
     keeper_->release(pid);
-    print_lines(index, worker.process->lines(true));
+    hand_on(worker.process->lines(true), index);
     worker.process.reset();
     return status;
   }
@@ -254,15 +279,20 @@ class Launch : public Command {
   }
 
   void show_progress() {
-    const std::string text = sync::group_progress(rendezvous_->state().members);
-    if (text.empty() || text == progress_) return;
-    progress_ = text;
-    if (status_.due()) status_.update(text);
+    const std::vector<comm::Rendezvous::Member> members = rendezvous_->state().members;
+    futile_.note_step(sync::group_step(members));
+    if (!shows_group()) return;
+    const std::string text = sync::group_progress(members, console_.progress_width());
+    if (!text.empty()) console_.show(text);
   }
 
-  static void print_lines(int index, const std::vector<std::string>& lines) {
-    for (const std::string& line : lines) std::printf("[%d] %s\n", index, line.c_str());
-    std::fflush(stdout);
+  void hand_on(const std::vector<std::string>& lines, int index) {
+    console_.print_lines(index, lines);
+    std::deque<std::string>& last = workers_[static_cast<size_t>(index)].last_lines;
+    for (const std::string& line : lines) {
+      if (!line.empty()) last.push_back(line);
+      if (last.size() > kLastLines) last.pop_front();
+    }
   }
 
   void after_end(int index, int status) {
@@ -275,18 +305,34 @@ class Launch : public Command {
       return say(index, describe_status(status) + (missed ? "" : "; the group has finished without it"));
     }
     Worker& worker = workers_[static_cast<size_t>(index)];
+    const Clock::time_point now = Clock::now();
     const bool joined = arrivals(group_, index) > worker.arrivals;
-    const RestartDecision next = worker.history.after_failure({status, joined, Clock::now() - worker.started});
+    const WorkerFailure failure{status, joined, now - worker.started, group_.epoch};
+    futile_.note_step(sync::group_step(group_.members));
+    if (futile_.after_failure(failure, now)) return give_up_the_group(index, status);
+    const RestartDecision next = worker.history.after_failure(failure);
     const bool again = next.again && restarts_ > 0;
     say(index, describe_status(status) + "; " +
                    (next.again && !again ? "--restarts does not allow to start it once more" : next.text));
     if (again) {
       --restarts_;
-      worker.start_at = Clock::now() + next.delay;
+      ++restarts_made_;
+      worker.start_at = now + next.delay;
     } else {
       ++given_up_;
       outcome_ = kFailed;
     }
+  }
+
+  /// For a failure that every attempt would meet.
+  void give_up_the_group(int index, int status) {
+    const int64_t step = futile_.furthest_step();
+    const std::string attempts = std::to_string(futile_.count()) + " attempts in a row have failed" +
+                                 (step > 0 ? ", none beyond step " + std::to_string(step) : "");
+    say(index, describe_status(status) + "; " + attempts + ": nobody is started again");
+    last_words_ = attempts + ", and another would end in the same way. " + name_of(index) + " said last:";
+    for (const std::string& line : workers_[static_cast<size_t>(index)].last_lines) last_words_ += "\n  " + line;
+    is_futile_ = true;
   }
 
   /// Stops with all workers, as a terminal's Ctrl-Z wants it, and goes on with them.
@@ -304,7 +350,7 @@ class Launch : public Command {
 
   /// Asks all to end, and makes them after a while, or when asked once more.
   bool end_all(int number, const std::string& why) {
-    std::fprintf(stderr, "thalweg: launch: ending the workers (%s)\n", why.c_str());
+    console_.say("ending the workers (" + why + ")");
     signal_all(number);
     const auto limit = Clock::now() + kFarewell;
     bool any = true;
@@ -343,9 +389,15 @@ class Launch : public Command {
   /// Workers that failed and are not started again.
   int given_up_ = 0;
   int outcome_ = kDone;
-  StatusLine status_{stderr, ::isatty(STDERR_FILENO) == 1};
-  /// What is known of the group, kept beyond its end.
-  std::string progress_;
+  LaunchConsole console_;
+  /// How many files a worker may have open.
+  std::optional<rlimit> worker_files_;
+  bool shares_processors_ = false;
+  FutileAttempts futile_;
+  bool is_futile_ = false;
+  int restarts_made_ = 0;
+  /// What is to be read last, if anything is.
+  std::string last_words_;
 };
 
 const RegisterCommand kLaunch([] { return std::make_unique<Launch>(); });

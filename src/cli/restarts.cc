@@ -16,6 +16,9 @@ constexpr std::chrono::seconds kQuick{10};
 constexpr std::chrono::milliseconds kFirstPause{250}, kLongestPause{10'000};
 /// So many failures in a row before it has come to the group: its program, its arguments or its data are at fault.
 constexpr int kMostFailuresBeforeJoining = 3;
+constexpr int kMostFutileAttempts = 3;
+/// Of programs that tell no steps it is taken for progress to run for so long.
+constexpr std::chrono::minutes kLongForNoSteps{1};
 
 }  // namespace
 
@@ -35,6 +38,27 @@ RestartDecision RestartHistory::after_failure(const WorkerFailure& failure) {
   char text[64];
   std::snprintf(text, sizeof text, "starting it again in %g s", std::chrono::duration<double>(delay).count());
   return {true, delay, text};
+}
+
+bool FutileAttempts::has_come_further(const WorkerFailure& failure) const {
+  if (furthest_ == 0) return failure.lasted >= kLongForNoSteps;
+  return furthest_ > step_;
+}
+
+bool FutileAttempts::after_failure(const WorkerFailure& failure, std::chrono::steady_clock::time_point now) {
+  if (WIFSIGNALED(failure.status)) {
+    count_ = 0;
+    return false;
+  }
+  if (!failure.joined) return false;
+  const bool further = has_come_further(failure);
+  const bool another = now - failure.lasted > when_ || failure.epoch > epoch_;
+  if (count_ > 0 && !further && !another) return false;
+  count_ = further ? 1 : count_ + 1;
+  step_ = furthest_;
+  epoch_ = failure.epoch;
+  when_ = now;
+  return count_ >= kMostFutileAttempts;
 }
 
 }  // namespace thalweg::cli

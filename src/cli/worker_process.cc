@@ -40,8 +40,8 @@ std::vector<std::string> environment_with(const std::map<std::string, std::strin
 }
 
 /// In the child, where only calls that are safe after a fork of a program with threads may be made. Does not return.
-[[noreturn]] void become(char* const* arguments, char* const* environment, const cpu_set_t* processors, int output,
-                         int failure, pid_t parent) {
+[[noreturn]] void become(char* const* arguments, char* const* environment, const cpu_set_t* processors,
+                         const rlimit* open_files, int output, int failure, pid_t parent) {
   ::prctl(PR_SET_PDEATHSIG, SIGKILL);
   // A group of its own, so that signals reach what the program itself starts as well.
   ::setpgid(0, 0);
@@ -49,6 +49,7 @@ std::vector<std::string> environment_with(const std::map<std::string, std::strin
     // Who reads from a terminal without being in its foreground would be stopped.
     if (::isatty(STDIN_FILENO) == 1) ::dup2(::open("/dev/null", O_RDONLY | O_CLOEXEC), STDIN_FILENO);
     if (processors != nullptr) ::sched_setaffinity(0, sizeof *processors, processors);
+    if (open_files != nullptr) ::setrlimit(RLIMIT_NOFILE, open_files);
     ::dup2(output, STDOUT_FILENO);
     ::dup2(output, STDERR_FILENO);
     environ = const_cast<char**>(environment);
@@ -74,8 +75,8 @@ WorkerProcess::WorkerProcess(const WorkerCommand& command) {
   const pid_t self = ::getpid();
   pid_ = ::fork();
   if (pid_ == 0) {
-    become(argument_list.data(), environment_list.data(), command.processors.empty() ? nullptr : &processors, output[1],
-           failure[1], self);
+    become(argument_list.data(), environment_list.data(), command.processors.empty() ? nullptr : &processors,
+           command.open_files ? &*command.open_files : nullptr, output[1], failure[1], self);
   }
   ::close(output[1]);
   ::close(failure[1]);

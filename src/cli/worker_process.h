@@ -1,9 +1,11 @@
 // Copyright The Thalweg Authors. SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <sys/resource.h>
 #include <sys/types.h>
 
 #include <map>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -16,6 +18,8 @@ struct WorkerCommand {
   std::map<std::string, std::string> environment;
   /// The processors it may use; empty: all that this program may.
   std::vector<int> processors;
+  /// How many files it may have open; none: as many as this program.
+  std::optional<rlimit> open_files;
 };
 
 /// A program that runs as a child, in a process group of its own. What it prints, on both streams, comes out of one

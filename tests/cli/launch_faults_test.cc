@@ -9,6 +9,7 @@
 #include <thread>
 
 #include "cli/program.h"
+#include "support/bad_images.h"
 #include "support/temporary_directory.h"
 
 namespace thalweg::testing {
@@ -186,6 +187,32 @@ TEST_F(LaunchFaults, AMemberThatFailsAfterTheEndHasFailed) {
   const ProcessResult run = launch({"-n", "1"}, train(1) + "; exit 3")->wait();
   EXPECT_EQ(run.exit_code, 1) << run.error;
   EXPECT_THAT(run.error, HasSubstr("worker 0 ended with status 3\n"));
+}
+
+TEST_F(LaunchFaults, AnErrorThatEveryAttemptMeetsIsNotRepeatedForEver) {
+  for (const char* name : {"a", "b"}) {
+    write_odd_images(folder_.path() / "images" / name);
+  }
+  write_bytes(folder_ / "job.toml", "[data]\nkind = \"images\"\nimage_size = 32\npath = \"" + folder_ / "images" +
+                                        "\"\n[model]\nname = \"mobilenet_v2\"\nclasses = 2\nimage_size = 32\n"
+                                        "[train]\nepochs = 2\nbatch_size = 16\n");
+  const ProcessResult run = launch({"-n", "2"}, TW_PROGRAM " train $F/job.toml")->wait();
+  EXPECT_EQ(run.exit_code, 1);
+  EXPECT_THAT(run.error, HasSubstr("3 attempts in a row have failed: nobody is started again\n"));
+  // The last that is read is what was wrong.
+  const size_t last = run.error.find("another would end in the same way. worker ");
+  ASSERT_NE(last, std::string::npos) << run.error;
+  EXPECT_THAT(run.error.substr(last), HasSubstr(folder_ / "images/")) << run.error;
+  EXPECT_EQ(run.error.find("thalweg: launch: ", last), std::string::npos) << run.error;
+}
+
+TEST_F(LaunchFaults, TheLastLineIsAboutTheLastStep) {
+  const ProcessResult run = launch({"-n", "2"}, train(30))->wait();
+  EXPECT_EQ(run.exit_code, 0) << run.error;
+  // 640 samples make 10 steps.
+  const size_t last = run.error.rfind("2 workers  step ");
+  ASSERT_NE(last, std::string::npos) << run.error;
+  EXPECT_THAT(run.error.substr(last), ::testing::StartsWith("2 workers  step 300  "));
 }
 
 TEST_F(LaunchFaults, AGroupThatDoesNotFormInTimeSaysWhoIsMissing) {

@@ -1,8 +1,10 @@
 // Copyright The Thalweg Authors. SPDX-License-Identifier: Apache-2.0
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <sched.h>
 
 #include <algorithm>
+#include <map>
 #include <sstream>
 
 #include "base/threads.h"
@@ -15,11 +17,12 @@ namespace {
 using ::testing::HasSubstr;
 using ::testing::Not;
 
-ProcessResult launch(std::vector<std::string> options, const std::vector<std::string>& command) {
+ProcessResult launch(std::vector<std::string> options, const std::vector<std::string>& command,
+                     const std::vector<std::string>& environment = {}) {
   options.insert(options.begin(), "launch");
   options.push_back("--");
   options.insert(options.end(), command.begin(), command.end());
-  return run_program(options);
+  return run_program(options, environment);
 }
 
 ProcessResult launch_shell(const std::vector<std::string>& options, const std::string& script) {
@@ -115,6 +118,83 @@ TEST(Launch, EachWorkerGetsProcessorsOfItsOwn) {
   EXPECT_EQ(mask(free, "[0]"), mask(free, "[1]"));
 }
 
+/// A shell's words that allow what follows one processor only.
+std::string on_one_processor() {
+  cpu_set_t mask;
+  CPU_ZERO(&mask);
+  ::sched_getaffinity(0, sizeof mask, &mask);
+  size_t first = 0;
+  while (CPU_ISSET(first, &mask) == 0) ++first;
+  return "taskset -c " + std::to_string(first) + " ";
+}
+
+ProcessResult run_shell(const std::string& script, const std::vector<std::string>& environment = {}) {
+  return run_process("/bin/sh", {"-c", script}, environment);
+}
+
+TEST(Launch, WorkersThatShareProcessorsHaveOneEachAndDoNotSpin) {
+  const std::string program = on_one_processor() + TW_PROGRAM " launch -n 3 -- ";
+  const ProcessResult run = run_shell(program + TW_PROGRAM " doctor");
+  EXPECT_EQ(run.exit_code, 0) << run.error;
+  EXPECT_THAT(run.error, HasSubstr("3 workers share 1 processor, each runs on one of them\n"));
+  EXPECT_EQ(count_of("threads     1 used of", run.out), 3U) << run.out;
+  const std::string policy = "sh -c 'echo policy $OMP_WAIT_POLICY'";
+  EXPECT_EQ(count_of("policy passive", run_shell(program + policy).out), 3U);
+  EXPECT_EQ(count_of("policy active", run_shell(program + policy, {"OMP_WAIT_POLICY=active"}).out), 3U);
+  const ProcessResult alone = launch_shell({"-n", "1"}, "echo policy $OMP_WAIT_POLICY");
+  EXPECT_EQ(count_of("policy passive", alone.out), 0U);
+  EXPECT_EQ(count_of("share", alone.error), 0U);
+}
+
+TEST(Launch, ProcessorsAreDealtInTurns) {
+  const int workers = 2 * available_processors() + 1;
+  const ProcessResult run = launch_shell({"-n", std::to_string(workers)}, "grep Cpus_allowed_list /proc/self/status");
+  std::map<std::string, int> counts;
+  std::istringstream lines(run.out);
+  for (std::string line; std::getline(lines, line);) ++counts[line.substr(line.rfind('\t') + 1)];
+  for (const auto& [processors, count] : counts) {
+    EXPECT_EQ(processors.find_first_not_of("0123456789"), std::string::npos) << processors;
+    EXPECT_LE(count, 3) << processors;
+  }
+}
+
+TEST(Launch, AReportForProgramsTellsOfFailures) {
+  const ProcessResult run = launch_shell({"-n", "1", "--json"}, "exit 3");
+  EXPECT_EQ(run.exit_code, 1);
+  const nlohmann::json report = nlohmann::json::parse(run.out);
+  EXPECT_FALSE(report["done"]);
+  EXPECT_EQ(report["restarts"], 2);
+}
+
+TEST(Launch, OpenFilesAreAllowedForTheLauncherAlone) {
+  // Each worker takes two of them.
+  const ProcessResult run =
+      run_shell("ulimit -Sn 30; exec " TW_PROGRAM " launch -n 40 -- sh -c 'echo files $(ulimit -Sn)'");
+  EXPECT_EQ(run.exit_code, 0) << run.error;
+  EXPECT_EQ(count_of("files 30\n", run.out), 40U) << run.out;
+}
+
+TEST(Launch, TooFewOpenFilesAreFoundBeforeAnybodyStarts) {
+  const ProcessResult run = run_shell("ulimit -n 100; exec " TW_PROGRAM " launch -n 40 -- echo started");
+  EXPECT_EQ(run.exit_code, 1);
+  EXPECT_THAT(run.error, HasSubstr("40 workers need 144 open files, and this program may have 100"));
+  EXPECT_EQ(run.out, "");
+}
+
+TEST(Launch, SecondsHaveBounds) {
+  for (const char* option : {"--form-timeout", "--settle", "--end-timeout"}) {
+    for (const char* value : {"1e10", "inf", "nan", "-1", "soon"}) {
+      const ProcessResult run = launch_shell({"-n", "1", option, value}, "true");
+      EXPECT_EQ(run.exit_code, 2) << option << " " << value;
+      EXPECT_THAT(run.error, ::testing::ContainsRegex("must be 0(.1)? to 100000000 seconds")) << option << " " << value;
+    }
+  }
+  for (const char* value : {"0", "1e-8"}) {
+    EXPECT_EQ(launch_shell({"-n", "1", "--form-timeout", value}, "true").exit_code, 2) << value;
+  }
+  EXPECT_EQ(launch_shell({"-n", "1", "--settle", "0", "--form-timeout", "1e8"}, "true").exit_code, 0);
+}
+
 TEST(Launch, MistakesAreExplained) {
   EXPECT_THAT(launch({"-n", "2"}, {"/no/such/program"}).error, HasSubstr("cannot start /no/such/program"));
   const ProcessResult run = launch_shell({"-n", "2", "--min-workers", "3"}, "true");
@@ -123,6 +203,19 @@ TEST(Launch, MistakesAreExplained) {
 }
 
 #ifdef TW_GROUP_EXAMPLE
+TEST(Launch, AReportForProgramsIsAllThatGoesToStdout) {
+  const ProcessResult run = launch({"-n", "2", "--json"}, {TW_GROUP_EXAMPLE});
+  const nlohmann::json report = json_of(run);
+  EXPECT_TRUE(report["done"]);
+  EXPECT_EQ(report["workers"], 2);
+  EXPECT_EQ(report["epochs"], 1);
+  EXPECT_GT(report["steps"], 1);
+  EXPECT_EQ(report["restarts"], 0);
+  EXPECT_THAT(run.error, HasSubstr("[0] "));
+  EXPECT_THAT(run.error, Not(HasSubstr("samples/s  waiting")));
+  EXPECT_THAT(launch({"-n", "2", "--json", "--progress"}, {TW_GROUP_EXAMPLE}).error, HasSubstr("samples/s  waiting"));
+}
+
 TEST(Launch, WorkersTrainTogether) {
   const ProcessResult run = launch({"-n", "2"}, {TW_GROUP_EXAMPLE});
   EXPECT_EQ(run.exit_code, 0) << run.out << run.error;

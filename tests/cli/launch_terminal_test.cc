@@ -1,0 +1,95 @@
+// Copyright The Thalweg Authors. SPDX-License-Identifier: Apache-2.0
+// What a person sees of `thalweg launch` on a terminal.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <pty.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "cli/program.h"
+
+namespace thalweg::testing {
+namespace {
+
+using ::testing::HasSubstr;
+
+constexpr unsigned short kColumns = 80;
+
+/// Runs a shell script on a terminal, and gives back all that was written to it.
+std::string run_on_terminal(const std::string& script) {
+  winsize size{};
+  size.ws_row = 24;
+  size.ws_col = kColumns;
+  int terminal = -1;
+  const pid_t pid = ::forkpty(&terminal, nullptr, nullptr, &size);
+  if (pid == 0) {
+    ::execl("/bin/sh", "sh", "-c", script.c_str(), nullptr);
+    ::_exit(127);
+  }
+  std::string written;
+  char piece[4096];
+  // A terminal whose last process has gone is an error to read from.
+  for (ssize_t count = 0; (count = ::read(terminal, piece, sizeof piece)) > 0;) {
+    written.append(piece, static_cast<size_t>(count));
+  }
+  ::close(terminal);
+  int status = 0;
+  ::waitpid(pid, &status, 0);
+  EXPECT_TRUE(WIFEXITED(status) && WEXITSTATUS(status) == 0) << written;
+  return written;
+}
+
+/// The rows that such bytes leave on a screen without a right edge.
+std::vector<std::string> rows_of(const std::string& written) {
+  std::vector<std::string> rows(1);
+  size_t column = 0;
+  for (const char letter : written) {
+    if (letter == '\r') {
+      column = 0;
+    } else if (letter == '\n') {
+      rows.emplace_back();
+    } else {
+      if (rows.back().size() <= column) rows.back().resize(column + 1, ' ');
+      rows.back()[column++] = letter;
+    }
+  }
+  for (std::string& row : rows) row.erase(row.find_last_not_of(' ') + 1);
+  return rows;
+}
+
+/// A worker trains for some seconds beside one that prints all the time.
+const std::string kTrainAndTalk = TW_PROGRAM
+    " launch -n 2 -- sh -c 'if [ $THALWEG_WORKER = 1 ]; then (while sleep 0.05; do echo talk; done) & "
+    "fi; " TW_GROUP_EXAMPLE "; sleep 1'";
+
+TEST(LaunchOnATerminal, LinesAndProgressAreNotMixed) {
+  const std::string written = run_on_terminal(kTrainAndTalk);
+  // It was shown, and rewritten while lines came.
+  EXPECT_THAT(written, HasSubstr("\r2 workers  step "));
+  size_t talks = 0;
+  for (const std::string& row : rows_of(written)) {
+    if (row.find("talk") != std::string::npos) {
+      EXPECT_EQ(row, "[1] talk");
+      ++talks;
+    }
+    for (const auto& [part, begin] :
+         {std::pair{"samples/s  wait: ", "2 workers  step "}, std::pair{"thalweg: launch: ", "thalweg: launch: "}}) {
+      EXPECT_TRUE(row.find(part) == std::string::npos || row.starts_with(begin)) << row;
+    }
+  }
+  EXPECT_GT(talks, 3U);
+}
+
+TEST(LaunchOnATerminal, TheProgressFitsAndStays) {
+  std::vector<std::string> progress;
+  for (const std::string& row : rows_of(run_on_terminal(kTrainAndTalk))) {
+    if (row.find("samples/s  wait: data ") != std::string::npos) progress.push_back(row);
+  }
+  // What is rewritten leaves one row behind, the last.
+  ASSERT_EQ(progress.size(), 1U) << ::testing::PrintToString(progress);
+  EXPECT_LT(progress[0].size(), kColumns);
+  EXPECT_THAT(progress[0], ::testing::ContainsRegex("^2 workers  step 480  loss .* others [0-9]+%"));
+}
+
+}  // namespace
+}  // namespace thalweg::testing
