@@ -12,9 +12,9 @@ import org.apache.spark.rdd.RDD;
 import org.apache.spark.sql.catalyst.InternalRow;
 import scala.Function1;
 import scala.collection.Iterator;
+import scala.collection.immutable.Range$;
 import scala.concurrent.ExecutionContext;
 import scala.runtime.BoxedUnit;
-import scala.runtime.RichInt$;
 
 /** A job of Spark with a worker in each partition. */
 final class TrainingJob {
@@ -31,7 +31,7 @@ final class TrainingJob {
         workers.context().submitJob(
             workers,
             only,
-            RichInt$.MODULE$.until$extension(0, workers.getNumPartitions()),
+            Range$.MODULE$.apply(0, workers.getNumPartitions()),
             (partition, outcome) -> {
               add(outcome);
               arrival.accept(outcome);
