@@ -1,6 +1,8 @@
 // Copyright The Thalweg Authors. SPDX-License-Identifier: Apache-2.0
 #include "groups.h"
 
+#include <atomic>
+
 #include "thalweg/sync.h"
 
 namespace thalweg::python {
@@ -9,6 +11,11 @@ namespace {
 /// Null once it is closed.
 struct RendezvousHandle {
   std::unique_ptr<comm::Rendezvous> rendezvous;
+};
+
+/// Makes members of this process leave their group, whatever they wait for.
+struct Cancellation {
+  std::shared_ptr<std::atomic<bool>> flag = std::make_shared<std::atomic<bool>>(false);
 };
 
 RendezvousHandle make_rendezvous(int size, const std::string& secret, bool tls) {
@@ -28,7 +35,7 @@ std::string address_of(const RendezvousHandle& handle) {
 }
 
 SchemeHandle join(const std::string& scheme, const std::optional<std::string>& rendezvous, const std::string& secret,
-                  bool tls) {
+                  bool tls, const Cancellation* cancellation) {
   sync::SchemeOptions options;
   options.name = scheme;
   comm::GroupOptions group;
@@ -36,6 +43,7 @@ SchemeHandle join(const std::string& scheme, const std::optional<std::string>& r
   if (rendezvous.has_value()) group.rendezvous = *rendezvous;
   if (rendezvous.has_value()) group.secret = secret;
   group.tls |= tls;
+  if (cancellation != nullptr) group.cancelled = cancellation->flag;
   return {sync::make_scheme(options, comm::Group::join(group))};
 }
 
@@ -79,10 +87,16 @@ void bind_groups(nb::module_& module) {
           "size"_a, "secret"_a, "tls"_a = false, nb::call_guard<nb::gil_scoped_release>())
       .def_prop_ro("address", address_of);
   def_close(rendezvous, &RendezvousHandle::rendezvous, "Nobody can join any more.");
+  nb::class_<Cancellation>(m, "Cancellation", "By which another thread makes who has joined with it leave the group.")
+      .def(nb::init<>())
+      .def(
+          "cancel", [](const Cancellation& self) { self.flag->store(true); },
+          "Whatever the member waits for ends with an Error within a second.")
+      .def_prop_ro("cancelled", [](const Cancellation& self) { return self.flag->load(); });
   m.def("make_secret", comm::make_secret, "A secret nobody can guess, for one job.");
   m.def(
       "join", join, "scheme"_a = sync::SchemeOptions{}.name, "rendezvous"_a = nb::none(), "secret"_a = "",
-      "tls"_a = false, nb::call_guard<nb::gil_scoped_release>(),
+      "tls"_a = false, "cancellation"_a.none() = nb::none(), nb::call_guard<nb::gil_scoped_release>(),
       "Joins a group and returns the scheme for Trainer; without a rendezvous, that of `thalweg launch`. With tls all "
       "that goes over the network is encrypted, as the rendezvous must have been told too.");
   m.def("schemes", schemes, "What each scheme does, by name.");

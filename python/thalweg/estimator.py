@@ -152,10 +152,11 @@ class Estimator:
         def work(scheme):
             self._work(model, train, checked, resume, scheme, options)
 
-        if self.workers is None or self.workers == 1:
+        workers = 1 if self.workers is None else _workers.number_of(self.workers)
+        if workers == 1:
             work(None if isinstance(self.scheme, str) else self.scheme)
             return self
-        with _workers.group(self.workers, self.scheme, work) as scheme:
+        with _workers.group(workers, self.scheme, work) as scheme:
             work(scheme)
         return self
 

@@ -6,6 +6,7 @@ import pathlib
 import pickle
 import shutil
 import signal
+import time
 
 import numpy as np
 import pandas as pd
@@ -345,9 +346,43 @@ def test_the_reason_of_another_worker_is_told():
     def work(scheme):
         raise OSError("the disk of that worker is gone")
 
-    with pytest.raises(thalweg.InputError, match="this one fails too; of the other workers: OSError: the disk of that worker"):
+    with pytest.raises(thalweg.InputError, match="this one fails too; worker 1 failed: OSError: the disk of that worker"):
         with _workers.group(2, None, work):
             raise thalweg.InputError("this one fails too")
-    with pytest.raises(thalweg.Error, match="a worker failed: OSError: the disk"):
+    with pytest.raises(thalweg.Error, match="worker 1 failed: OSError: the disk"):
         with _workers.group(2, None, work):
             pass
+
+
+class OnlyElsewhere(thalweg.Callback):
+    """Does something after the first step of the other workers."""
+
+    def __init__(self, act):
+        super().__init__()
+        self.here = os.getpid()
+        self.act = act
+
+    def on_step(self, state):
+        if os.getpid() != self.here:
+            self.act()
+
+
+def fail():
+    raise OSError("the disk of that worker is gone")
+
+
+@pytest.mark.parametrize(
+    "act, told",
+    [
+        (lambda: os._exit(9), "worker 1 ended with status 9"),
+        (lambda: os.kill(os.getpid(), signal.SIGKILL), "worker 1 was killed by signal 9"),
+        (fail, "worker 1 failed: OSError: the disk of that worker is gone"),
+    ],
+)
+def test_fit_ends_soon_after_another_worker_is_gone(act, told):
+    start = time.monotonic()
+    with pytest.raises(thalweg.Error, match=told):
+        estimator(workers=np.int64(2), callbacks=[OnlyElsewhere(act)]).fit(*points())
+    # Without a watch it takes the two minutes in which a group may form again.
+    assert time.monotonic() - start < 60
+    assert not multiprocessing.active_children()
