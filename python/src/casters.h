@@ -17,7 +17,31 @@
 
 /// How the plain types of the engine look in Python: tensors are arrays, shapes tuples in which None is a free
 /// dimension, element types are named as numpy does.
+namespace thalweg::python {
+
+/// A path as Python has them: a str or an os.PathLike.
+struct PathText {
+  std::string text;
+};
+
+}  // namespace thalweg::python
+
 namespace nanobind::detail {
+
+template <>
+struct type_caster<thalweg::python::PathText> {
+  NB_TYPE_CASTER(thalweg::python::PathText, const_name("str | os.PathLike[str]"))
+  bool from_python(handle source, uint32_t, cleanup_list*) noexcept {
+    const object path = steal(PyOS_FSPath(source.ptr()));
+    const char* text = path.is_valid() && PyUnicode_Check(path.ptr()) ? PyUnicode_AsUTF8(path.ptr()) : nullptr;
+    PyErr_Clear();
+    if (text != nullptr) value.text = text;
+    return text != nullptr;
+  }
+  static handle from_cpp(const thalweg::python::PathText& path, rv_policy, cleanup_list*) noexcept {
+    return PyUnicode_FromString(path.text.c_str());
+  }
+};
 
 template <>
 struct type_caster<thalweg::Tensor> {

@@ -79,9 +79,12 @@ class FunctionDataset : public Dataset {
   std::vector<TensorType> inputs_, targets_;
 };
 
-Arrays to_tensors(const std::vector<nb::object>& arrays) {
+/// Of a list or tuple of arrays, or of one array.
+Arrays to_tensors(nb::handle given) {
+  const bool several = PyList_Check(given.ptr()) != 0 || PyTuple_Check(given.ptr()) != 0;
+  if (!several) return {to_tensor(given)};
   Arrays tensors;
-  for (const nb::object& array : arrays) tensors.push_back(to_tensor(array));
+  for (const nb::handle array : given) tensors.push_back(to_tensor(array));
   return tensors;
 }
 
@@ -232,10 +235,10 @@ void bind_datasets(nb::module_& module) {
   nb::class_<data::TensorDataset, Dataset>(m, "TensorDataset", "Arrays whose row i is sample i; they are not copied.")
       .def(
           "__init__",
-          [](data::TensorDataset* self, const std::vector<nb::object>& inputs, const std::vector<nb::object>& targets) {
+          [](data::TensorDataset* self, nb::handle inputs, nb::handle targets) {
             new (self) data::TensorDataset(to_tensors(inputs), to_tensors(targets));
           },
-          "inputs"_a, "targets"_a = std::vector<nb::object>());
+          "inputs"_a, "targets"_a = nb::make_tuple(), "A list of arrays each, or one array.");
   nb::class_<FunctionDataset, Dataset>(m, "FunctionDataset", R"(Samples that a function makes.
 
 fetch(indices) gets a list of numbers and returns the inputs and the targets of these samples, a list of arrays each.)")

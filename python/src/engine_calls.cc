@@ -15,4 +15,9 @@ const int registered = pthread_atfork(nullptr, nullptr, [] { is_copied = true; }
 
 bool is_copied_thread() { return is_copied; }
 
+void raise_signals() {
+  const nb::gil_scoped_acquire gil;
+  if (PyErr_CheckSignals() != 0) throw nb::python_error();
+}
+
 }  // namespace thalweg::python

@@ -31,6 +31,10 @@ auto call_engine(const Call& call, const std::function<void()>& meanwhile = {}) 
   return result.get();
 }
 
+/// For a thread that does not hold the interpreter: throws what the handler of a signal that has come raises. On others
+/// than Python's main thread nothing happens.
+void raise_signals();
+
 /// A method of the engine, to be bound, that is called so.
 template <typename Result, typename Type, typename... Args>
 auto through_engine(Result (Type::*method)(Args...)) {

@@ -16,6 +16,15 @@ void bind_exceptions(nb::module_& module) {
   input_error.attr("__doc__") = "Data that do not fit the model: their element type, shape, length or content.";
 }
 
+/// For what a function of ours takes as any object, and then finds to be of no use.
+void translate_bad_cast(const std::exception_ptr& failure, void* /*unused*/) {
+  try {
+    std::rethrow_exception(failure);
+  } catch (const std::bad_cast&) {
+    PyErr_SetString(PyExc_TypeError, "an argument, or what a function given as one returned, is of the wrong type");
+  }
+}
+
 /// The engine's warnings become Python's; threads of the engine do not hold the interpreter.
 void warn(const std::string& text) {
   const nb::gil_scoped_acquire gil;
@@ -26,6 +35,7 @@ void warn(const std::string& text) {
 }  // namespace
 
 void bind_errors(nb::module_& module) {
+  nb::register_exception_translator(translate_bad_cast);
   bind_exceptions(module);
   set_warning_handler(warn);
 }

@@ -1,6 +1,8 @@
 // Copyright The Thalweg Authors. SPDX-License-Identifier: Apache-2.0
 #include "thalweg/graph.h"
 
+#include <cmath>
+
 #include "bindings.h"
 #include "graph_policy.h"
 #include "thalweg/graph_file.h"
@@ -38,7 +40,13 @@ void forget_values(const Graph& graph) {
 
 Value* as_value(Value* like, const Operand& operand) {
   if (const auto* value = std::get_if<Value*>(&operand)) return *value;
-  if (const auto* number = std::get_if<double>(&operand)) return ops::scalar_like(like, *number);
+  if (const auto* number = std::get_if<double>(&operand)) {
+    if (!is_floating(like->dtype()) && std::trunc(*number) != *number) {
+      raise_input_error(*number, " together with a value of ", like->type(),
+                        " would lose its fraction: cast the value first, x.to(\"float32\")");
+    }
+    return ops::scalar_like(like, *number);
+  }
   // The array is the caller's, who may change it later.
   return like->graph().constant(std::get<Tensor>(operand).clone().to(like->dtype()));
 }

@@ -29,24 +29,27 @@ data::ImageCache cache_from(const std::string& name) {
 }
 
 /// A directory of this machine, or what thalweg.data.remote_files gave.
-using Directory = std::variant<std::string, std::shared_ptr<data::Files>>;
+using Directory = std::variant<PathText, std::shared_ptr<data::Files>>;
 
 void init_folder(ImageFolder* self, const Directory& directory, nb::handle pipeline,
-                 const std::optional<std::string>& manifest, bool labels, const std::string& color, int64_t max_pixels,
-                 const std::string& cache, int64_t memory_bytes, int64_t disk_bytes,
-                 const std::string& cache_directory) {
+                 const std::optional<PathText>& manifest, bool labels, const std::string& color, int64_t max_pixels,
+                 const std::string& cache, int64_t memory_bytes, int64_t disk_bytes, const PathText& cache_directory) {
   data::ImageFolderOptions options;
   options.pipeline = pipeline_from(pipeline);
   options.labels = labels ? data::ImageLabels::kFolders : data::ImageLabels::kNone;
   if (manifest.has_value()) {
     options.labels = data::ImageLabels::kManifest;
-    options.manifest = *manifest;
+    options.manifest = manifest->text;
   }
   options.decode = {color_from(color), max_pixels};
   options.cache_what = cache_from(cache);
-  options.cache = {memory_bytes, disk_bytes, cache_directory};
+  options.cache = {memory_bytes, disk_bytes, cache_directory.text};
   const nb::gil_scoped_release release;
-  std::visit([&](const auto& where) { new (self) ImageFolder(where, options); }, directory);
+  if (const auto* path = std::get_if<PathText>(&directory)) {
+    new (self) ImageFolder(path->text, options);
+  } else {
+    new (self) ImageFolder(std::get<std::shared_ptr<data::Files>>(directory), options);
+  }
 }
 
 }  // namespace

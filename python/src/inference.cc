@@ -16,6 +16,7 @@ InferenceOptions options_from(const std::optional<std::string>& precision, const
   if (precision.has_value()) options.precision = precision_from_name(*precision);
   options.math = math_from_name(math);
   options.tuning = tuning_from_name(tuning);
+  if (threads < 0) raise_input_error("threads is ", threads, ", must be 0 (what the machine allows) or more");
   options.threads = threads;
   options.max_programs = max_programs;
   options.max_memory = max_memory;
@@ -56,9 +57,9 @@ void bind_description(nb::module_& module) {
       .def("__repr__", [](const ValueDescription& value) { return to_string(value); });
 }
 
-template <typename Load>
+template <typename Source, typename Load>
 auto with_options(Load load) {
-  return [load](const std::string& source, const std::optional<std::string>& precision, const std::string& math,
+  return [load](const Source& source, const std::optional<std::string>& precision, const std::string& math,
                 const std::string& tuning, int threads, int max_programs, size_t max_memory, double max_seconds) {
     const InferenceOptions options =
         options_from(precision, math, tuning, threads, max_programs, max_memory, max_seconds);
@@ -72,7 +73,7 @@ void bind_inference(nb::module_& module) {
   bind_description(module);
   const InferenceOptions defaults;
   const auto def_load = [&](auto& type, const char* name, const char* source, auto load, const char* doc) {
-    type.def_static(name, with_options(load), nb::arg(source), nb::kw_only(), "precision"_a = nb::none(),
+    type.def_static(name, load, nb::arg(source), nb::kw_only(), "precision"_a = nb::none(),
                     "math"_a = name_of(defaults.math), "tuning"_a = name_of(defaults.tuning),
                     "threads"_a = defaults.threads, "max_programs"_a = defaults.max_programs,
                     "max_memory"_a = defaults.max_memory, "max_seconds"_a = defaults.max_seconds, doc);
@@ -93,15 +94,21 @@ void bind_inference(nb::module_& module) {
 Pandas frames and Arrow tables are taken as well, if the file has features (thalweg.data.Features).
 
 Calls may come from several threads at once, and leave the interpreter free meanwhile.)");
-  def_load(type, "load", "path", InferenceModel::load, "Reads an ONNX file.");
-  def_load(
-      type, "load_bytes", "data",
-      [](const std::string& bytes, const InferenceOptions& options) {
-        return InferenceModel::load_bytes(bytes, options);
-      },
-      "From the bytes of an ONNX file without external data.");
-  type.def("__call__", call, "inputs"_a, "named"_a)
-      .def("save", through_engine(&InferenceModel::save), "path"_a, "Writes an ONNX file.")
+  def_load(type, "load", "path", with_options<PathText>([](const PathText& path, const InferenceOptions& options) {
+             return InferenceModel::load(path.text, options);
+           }),
+           "Reads an ONNX file.");
+  def_load(type, "load_bytes", "data",
+           with_options<std::string>([](const std::string& bytes, const InferenceOptions& options) {
+             return InferenceModel::load_bytes(bytes, options);
+           }),
+           "From the bytes of an ONNX file without external data.");
+  type.def("__call__", call, "inputs"_a, "named"_a,
+           nb::sig("def __call__(self, *inputs: typing.Any, **named: typing.Any) -> typing.Any"))
+      .def(
+          "save",
+          [](const InferenceModel& model, const PathText& path) { call_engine([&] { model.save(path.text); }); },
+          "path"_a, "Writes an ONNX file.")
       .def(
           "summary", [](const InferenceModel& model) { return describe(model); }, "What the model holds, as text.")
       .def_prop_ro("inputs", &InferenceModel::inputs)

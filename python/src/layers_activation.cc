@@ -16,6 +16,13 @@ void def_one(nb::module_& nn, const char* name, const char* doc, const char* arg
       nn, name, doc, [](Number number) { return Layer{number}; }, nb::arg(argument) = usual);
 }
 
+/// The same for those of PyTorch's that can be asked to change their input; see below.
+template <typename Layer>
+void def_one_inplace(nb::module_& nn, const char* name, const char* doc, const char* argument, double usual) {
+  def_layer(
+      nn, name, doc, [](double number, bool) { return Layer{number}; }, nb::arg(argument) = usual, "inplace"_a = false);
+}
+
 /// PyTorch's ReLU and others change their input in place if asked to; in a graph that has no meaning.
 template <typename Layer>
 void def_inplace(nb::module_& nn, const char* name, const char* doc) {
@@ -39,10 +46,11 @@ void bind_activations(nb::module_& m) {
   def_plain<nn::Tanh>(m, "Tanh", "The hyperbolic tangent.");
   def_plain<nn::Softsign>(m, "Softsign", "x / (1 + |x|).");
   def_plain<nn::Tanhshrink>(m, "Tanhshrink", "x - tanh(x).");
-  def_one<nn::LeakyReLU>(m, "LeakyReLU", "x where positive, negative_slope * x elsewhere.", "negative_slope",
-                         nn::LeakyReLU{}.negative_slope);
-  def_one<nn::ELU>(m, "ELU", "x where positive, alpha * (exp(x) - 1) elsewhere.", "alpha", nn::ELU{}.alpha);
-  def_one<nn::CELU>(m, "CELU", "x where positive, alpha * (exp(x / alpha) - 1) elsewhere.", "alpha", nn::CELU{}.alpha);
+  def_one_inplace<nn::LeakyReLU>(m, "LeakyReLU", "x where positive, negative_slope * x elsewhere.", "negative_slope",
+                                 nn::LeakyReLU{}.negative_slope);
+  def_one_inplace<nn::ELU>(m, "ELU", "x where positive, alpha * (exp(x) - 1) elsewhere.", "alpha", nn::ELU{}.alpha);
+  def_one_inplace<nn::CELU>(m, "CELU", "x where positive, alpha * (exp(x / alpha) - 1) elsewhere.", "alpha",
+                            nn::CELU{}.alpha);
   def_one<nn::Softplus>(m, "Softplus", "log(1 + exp(beta * x)) / beta.", "beta", nn::Softplus{}.beta);
   def_one<nn::Hardshrink>(m, "Hardshrink", "x where |x| > lambd, 0 elsewhere.", "lambd", nn::Hardshrink{}.lambda);
   def_one<nn::Softshrink>(m, "Softshrink", "x nearer to 0 by lambd, and 0 where |x| < lambd.", "lambd",

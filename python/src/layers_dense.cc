@@ -83,10 +83,12 @@ void def_batch_norm(nb::module_& m, const char* name, const char* of) {
                           "statistics at inference: of " + of + ".";
   def_layer(
       m, name, doc.c_str(),
-      [](int64_t num_features, double eps, double momentum, bool affine) {
+      [](int64_t num_features, double eps, double momentum, bool affine, bool track_running_stats) {
+        if (!track_running_stats) raise_input_error("normalisation over a batch always keeps running statistics");
         return Layer(num_features, {eps, momentum, affine});
       },
-      "num_features"_a, "eps"_a = usual.eps, "momentum"_a = usual.momentum, "affine"_a = usual.affine);
+      "num_features"_a, "eps"_a = usual.eps, "momentum"_a = usual.momentum, "affine"_a = usual.affine,
+      "track_running_stats"_a = true);
 }
 
 /// kRank only tells the classes apart: the layer takes any number of spatial dimensions.

@@ -5,6 +5,7 @@
 #include "calls.h"
 #include "engine_calls.h"
 #include "model_building.h"
+#include "modules.h"
 #include "thalweg/graph_file.h"
 #include "thalweg/onnx.h"
 
@@ -34,8 +35,21 @@ std::map<std::string, Tensor> state_dict(const Model& model) {
   });
 }
 
-void save_for_training(const Model& model, const std::string& path) {
-  call_engine([&] { save_graph(model.graph(), path, [&](const std::string& name) { return model.weight(name); }); });
+void save(const Model& model, const PathText& path, const std::map<std::string, std::string>& metadata) {
+  call_engine([&] { model.save(path.text, metadata); });
+}
+
+void save_weights(const Model& model, const PathText& path) {
+  call_engine([&] { model.save_weights(path.text); });
+}
+
+void load_weights(Model& model, const PathText& path, bool strict) {
+  call_engine([&] { model.load_weights(path.text, strict); });
+}
+
+void save_for_training(const Model& model, const PathText& path) {
+  call_engine(
+      [&] { save_graph(model.graph(), path.text, [&](const std::string& name) { return model.weight(name); }); });
 }
 
 template <typename... Extra>
@@ -64,6 +78,13 @@ void bind_constructors(nb::class_<Model>& type) {
   type.def("__init__", from_module, "module"_a, "inputs"_a, "seed"_a = kDefaultSeed, nb::kw_only(),
            "precision"_a = name_of(usual.precision), "math"_a = name_of(usual.math), "tuning"_a = name_of(usual.tuning),
            "threads"_a = usual.threads, "max_programs"_a = usual.max_programs);
+  type.def(
+      "__init__",
+      [](Model* /*self*/, const Module& /*module*/) {
+        throw nb::type_error(
+            "a module becomes a model for certain inputs: thalweg.Model(module, [thalweg.Input((None, 4))])");
+      },
+      "module"_a);
   def_options(type, "set_predict_options",
               [](Model& model, const std::string& precision, const std::string& math, const std::string& tuning,
                  int threads, int max_programs) {
@@ -89,9 +110,8 @@ void bind_weights(nb::class_<Model>& type) {
       .def("state_dict", state_dict, "A copy of every parameter and state, by name.")
       .def("load_state_dict", through_engine(&Model::set_weights), "state_dict"_a, "strict"_a = true,
            "Raises Error with every name that is missing, unexpected or of another shape, before any weight changes.")
-      .def("save_weights", through_engine(&Model::save_weights), "path"_a, "As a safetensors file.")
-      .def("load_weights", through_engine(&Model::load_weights), "path"_a, "strict"_a = true,
-           "From a safetensors file.")
+      .def("save_weights", save_weights, "path"_a, "As a safetensors file.")
+      .def("load_weights", load_weights, "path"_a, "strict"_a = true, "From a safetensors file.")
       .def("freeze", through_engine(&Model::freeze), "pattern"_a,
            "Parameters whose names match ('*': any characters, '?': one) are no longer trained; returns how many.")
       .def("unfreeze", through_engine(&Model::unfreeze), "pattern"_a);
@@ -111,9 +131,10 @@ void bind_model(nb::module_& module) {
 Model.load reads any ONNX model for inference.)");
   bind_constructors(type);
   bind_weights(type);
-  type.def("__call__", call, "inputs"_a, "named"_a)
+  type.def("__call__", call, "inputs"_a, "named"_a,
+           nb::sig("def __call__(self, *inputs: typing.Any, **named: typing.Any) -> typing.Any"))
       .def("summary", &Model::summary, "A table of all weights: name, shape, count, whether it is trained.")
-      .def("save", through_engine(&Model::save), "path"_a, "metadata"_a = std::map<std::string, std::string>(),
+      .def("save", save, "path"_a, "metadata"_a = std::map<std::string, std::string>(),
            "What the model computes at inference, as an ONNX file.")
       .def(
           "save_for_training", save_for_training, "path"_a,
@@ -123,7 +144,7 @@ Model.load reads any ONNX model for inference.)");
       .def_prop_ro("predict_options", predict_options, "As set_predict_options takes them.")
       .def_static(
           "from_onnx",
-          [](const std::string& path) { return call_engine([&] { return Model(onnx::load_for_training(path)); }); },
+          [](const PathText& path) { return call_engine([&] { return Model(onnx::load_for_training(path.text)); }); },
           "path"_a, "An ONNX file as a model that can be trained; Model.load runs more of them, and faster.")
       .def_prop_ro("graph", &Model::graph, nb::rv_policy::reference_internal);
   type.attr("load") = module.attr("InferenceModel").attr("load");

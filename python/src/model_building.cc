@@ -80,6 +80,11 @@ void bind_model_building(nb::module_& module) {
       .def(
           "__init__",
           [](ModelInput* self, const Shape& shape, DType dtype, const std::string& name) {
+            for (int d = 0; d < shape.rank(); ++d) {
+              if (shape[d] < 0 && shape[d] != kFree) {
+                raise_input_error("the shape of an input holds ", shape[d], "; None stands for a free dimension");
+              }
+            }
             new (self) ModelInput{shape, dtype, name};
           },
           "shape"_a, "dtype"_a = TensorType{}.dtype, "name"_a = "")

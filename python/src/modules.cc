@@ -22,6 +22,14 @@ OwnTensor* Module::find_tensor(const std::string& name) {
 
 namespace {
 
+Module& module_of(nb::handle object) {
+  if (!nb::inst_ready(object)) {
+    const std::string type = nb::cast<std::string>(object.type().attr("__name__"));
+    throw nb::attribute_error((type + ".__init__() must call super().__init__() before anything else").c_str());
+  }
+  return nb::cast<Module&>(object);
+}
+
 template <typename Visit>
 void for_each_child(nb::handle module, const Visit& visit) {
   for (const auto& [name, child] : nb::borrow<nb::dict>(module.attr("__dict__"))) {
@@ -56,7 +64,7 @@ nb::object graph_of(nb::handle argument) {
 }
 
 nb::object call(nb::handle self, const nb::args& args, const nb::kwargs& named) {
-  auto& module = nb::cast<Module&>(self);
+  auto& module = module_of(self);
   nb::object graph = graph_of(args);
   if (!graph.is_valid()) graph = graph_of(named);
   if (!graph.is_valid()) {
@@ -79,7 +87,7 @@ nb::object call(nb::handle self, const nb::args& args, const nb::kwargs& named) 
 }
 
 void set_attribute(nb::handle self, const nb::str& name, nb::handle value) {
-  auto& module = nb::cast<Module&>(self);
+  auto& module = module_of(self);
   OwnTensor* known = module.find_tensor(name.c_str());
   if (nb::isinstance<OwnTensor>(value)) {
     const auto& tensor = nb::cast<const OwnTensor&>(value);
@@ -92,7 +100,7 @@ void set_attribute(nb::handle self, const nb::str& name, nb::handle value) {
 
 /// What is no plain attribute: a parameter or buffer, which is a value of the graph while `forward` runs.
 nb::object get_attribute(nb::handle self, const std::string& name) {
-  auto& module = nb::cast<Module&>(self);
+  auto& module = module_of(self);
   OwnTensor* tensor = module.find_tensor(name);
   if (tensor == nullptr) {
     const std::string type = nb::cast<std::string>(self.type().attr("__name__"));
@@ -115,7 +123,7 @@ using ModuleState = std::tuple<nb::dict, std::vector<std::tuple<std::string, Ten
 
 ModuleState get_state(nb::handle self) {
   ModuleState state{nb::borrow<nb::dict>(self.attr("__dict__")), {}};
-  for (const auto& [name, tensor] : nb::cast<Module&>(self).tensors) {
+  for (const auto& [name, tensor] : module_of(self).tensors) {
     std::get<1>(state).emplace_back(name, tensor.data, tensor.trainable, tensor.is_state);
   }
   return state;
@@ -157,7 +165,7 @@ void bind_own_tensor(nb::module_& nn) {
 }  // namespace
 
 void settle(nb::handle object, const nb::object& graph, uint64_t seed, const std::string& path) {
-  auto& module = nb::cast<Module&>(object);
+  auto& module = module_of(object);
   // A module that is reached twice keeps its first place, and so shares its weights.
   if (module.graph.is(graph)) return;
   module.graph = graph;
@@ -170,7 +178,7 @@ void settle(nb::handle object, const nb::object& graph, uint64_t seed, const std
 }
 
 void unsettle(nb::handle object) {
-  auto& module = nb::cast<Module&>(object);
+  auto& module = module_of(object);
   if (!module.graph.is_valid()) return;
   module.graph.reset();
   module.applied = false;
@@ -184,9 +192,10 @@ void bind_modules(nb::module_& nn) {
 Derive from it, keep layers in attributes, and write forward(), which gets values of a graph rather than arrays. Weights
 are named after the attributes: "encoder.0.weight".)")
       .def(nb::init<>())
-      .def("__call__", call, "args"_a, "kwargs"_a)
+      .def("__call__", call, "args"_a, "kwargs"_a,
+           nb::sig("def __call__(self, *args: typing.Any, **kwargs: typing.Any) -> typing.Any"))
       .def("__setattr__", set_attribute, "name"_a, "value"_a.none())
-      .def("__getattr__", get_attribute, "name"_a)
+      .def("__getattr__", get_attribute, "name"_a, nb::sig("def __getattr__(self, name: str) -> typing.Any"))
       .def("__getstate__", get_state)
       .def("__setstate__", set_state)
       .def(

@@ -67,6 +67,17 @@ void bind_shaped(nb::module_& m) {
   def_op(m, "prelu", ops::prelu, "x"_a, "slope"_a);
 }
 
+Value* where(Value* condition, const Operand& a, const Operand& b) {
+  const auto value_in = [](const Operand& operand) {
+    const auto* value = std::get_if<Value*>(&operand);
+    return value != nullptr ? *value : nullptr;
+  };
+  Value* like = value_in(a) != nullptr ? value_in(a) : value_in(b);
+  // Where there is none to be like, numbers are f32.
+  if (like == nullptr) like = ops::cast(condition, DType::kF32);
+  return ops::where(condition, as_value(like, a), as_value(like, b));
+}
+
 void bind_arithmetic(nb::module_& m) {
   static constexpr std::pair<const char*, NamedBinary> kArithmetic[] = {
       {"add", ops::add}, {"sub", ops::sub},         {"mul", ops::mul},        {"div", ops::div},
@@ -98,7 +109,7 @@ void bind_arithmetic(nb::module_& m) {
       m, "modulo", [](Value* a, const Operand& b, bool truncated) { return ops::modulo(a, as_value(a, b), truncated); },
       "a"_a, "b"_a, "truncated"_a = false);
   def_op(m, "rsub", ops::rsub, "a"_a, "b"_a, "A number minus a value.");
-  def_op(m, "where", ops::where, "condition"_a, "a"_a, "b"_a);
+  def_op(m, "where", where, "condition"_a, "a"_a, "b"_a, "Numbers and arrays take the element type of the other.");
   def_op(m, "cast", ops::cast, "x"_a, "dtype"_a);
   def_op(m, "scalar_like", ops::scalar_like, "like"_a, "value"_a);
 }

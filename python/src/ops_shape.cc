@@ -1,4 +1,6 @@
 // Copyright The Thalweg Authors. SPDX-License-Identifier: Apache-2.0
+#include <algorithm>
+
 #include "ops.h"
 
 namespace thalweg::python {
@@ -7,7 +9,8 @@ namespace {
 using Integers = std::vector<int64_t>;
 
 void bind_moves(nb::module_& m) {
-  def_op(m, "reshape", ops::reshape, "x"_a, "shape"_a, "0 copies the dimension at that place, -1 takes what is left.");
+  def_op(m, "reshape", reshaped, "x"_a, "shape"_a,
+         "0 copies the dimension at that place, None too if it is free; -1 takes what is left.");
   def_op(m, "flatten", ops::flatten, "x"_a, "axis"_a);
   def_op(m, "squeeze", ops::squeeze, "x"_a, "axes"_a);
   def_op(m, "unsqueeze", ops::unsqueeze, "x"_a, "axes"_a);
@@ -61,6 +64,19 @@ void bind_reductions(nb::module_& m) {
 }
 
 }  // namespace
+
+Value* reshaped(Value* x, const Sizes& sizes) {
+  Integers plain;
+  for (size_t i = 0; i < sizes.size(); ++i) {
+    const bool free_here = static_cast<int>(i) < x->shape().rank() && x->shape()[static_cast<int>(i)] == kFree;
+    plain.push_back(sizes[i].value_or(free_here ? 0 : -1));
+  }
+  if (std::count(plain.begin(), plain.end(), -1) > 1) {
+    raise_input_error("reshape of ", x->type(),
+                      ": of -1, and of None where no dimension is free, there can be only one");
+  }
+  return ops::reshape(x, plain);
+}
 
 void bind_shape_ops(nb::module_& ops) {
   bind_moves(ops);

@@ -18,6 +18,7 @@ OptimizeReport run(const std::string& path, const std::string& output, const std
   options.max_drop = max_drop;
   options.threads = threads;
   options.seconds = seconds;
+  options.progress = [](const std::string& /*doing*/, double /*done*/) { raise_signals(); };
   return call_engine([&] { return optimize(path, output, options); });
 }
 

@@ -8,6 +8,13 @@
 namespace thalweg::python {
 namespace {
 
+/// Ends the search after the step during which Ctrl-C came.
+class SignalCheck : public Callback {
+ public:
+  void on_step(const TrainState& /*state*/) override { raise_signals(); }
+  void on_wait() override { raise_signals(); }
+};
+
 RateCurve find(Model& model, nb::handle loss, nb::handle optimizer, const data::Dataset& train,
                std::optional<int64_t> batch_size, double lowest, double highest, int64_t steps) {
   const OptimizerChoice choice = optimizer_from(optimizer);
@@ -18,6 +25,7 @@ RateCurve find(Model& model, nb::handle loss, nb::handle optimizer, const data::
   finder.steps = steps;
   TrainOptions options;
   options.batch_size = batch_size.value_or(options.batch_size);
+  options.callbacks.push_back(std::make_shared<SignalCheck>());
   return call_engine([&] {
     return find_learning_rate(model, build, optim::make_optimizer(choice.name, choice.options), train, options, finder);
   });

@@ -30,6 +30,11 @@ class Keywords {
     if (value.is_none()) return;
     if (!nb::try_cast(value, field)) raise_input_error(what_, " ", name, " cannot be ", nb::repr(value).c_str());
   }
+  void set_path(const char* name, std::string& field) {
+    PathText path{field};
+    set(name, path);
+    field = path.text;
+  }
   template <typename T>
   void set_choice(const char* name, T& field, std::initializer_list<std::pair<const char*, T>> choices) {
     std::string text, known;
@@ -113,8 +118,8 @@ TrainOptions options_from(const nb::dict& given) {
                       {{"auto", ShowProgress::kAuto}, {"lines", ShowProgress::kLines}, {"none", ShowProgress::kNone}});
   keywords.set("threads", options.threads);
   keywords.set("score", options.score);
-  keywords.set("checkpoints", options.checkpoints.directory);
-  keywords.set("tensorboard", options.tensorboard);
+  keywords.set_path("checkpoints", options.checkpoints.directory);
+  keywords.set_path("tensorboard", options.tensorboard);
   keywords.set("schedule", options.schedule);
   keywords.set("callbacks", options.callbacks);
   const SchemeHandle* scheme = nullptr;
@@ -157,8 +162,8 @@ double score(WatchedTrainer& self, const data::Dataset& data) {
   return call_watched(self, [&] { return self.trainer->score(data); });
 }
 
-void resume(WatchedTrainer& self, const std::string& path) {
-  call_engine([&] { self.trainer->resume(path); });
+void resume(WatchedTrainer& self, const PathText& path) {
+  call_engine([&] { self.trainer->resume(path.text); });
 }
 
 std::string save_checkpoint(WatchedTrainer& self, const std::string& directory) {

@@ -56,6 +56,27 @@ def is_table(value):
     return hasattr(value, "columns") and (hasattr(value, "schema") or hasattr(value, "dtypes"))
 
 
+def column_names(value):
+    """Of a table whose columns have names, else None."""
+    if not is_table(value):
+        return None
+    names = list(value.schema.names if _module(value) == "pyarrow" else value.columns)
+    return names if all(isinstance(name, str) for name in names) else None
+
+
+def in_order(table, names):
+    """The table with its columns in this order."""
+    given = column_names(table)
+    if given == names:
+        return table
+    if sorted(given) != sorted(names):
+        missing = [name for name in names if name not in given]
+        unknown = [name for name in given if name not in names]
+        told = [f"{what}: {', '.join(some)}" for what, some in (("missing", missing), ("not known", unknown)) if some]
+        raise InputError(f"the columns are not those of the training data; {'; '.join(told) or 'some come twice'}")
+    return table.select(names) if _module(table) == "pyarrow" else table[names]
+
+
 def arrays_of(value, what):
     """Each input with the names of its columns: a table is one matrix, a tuple or dict of arrays several inputs."""
     if is_table(value):

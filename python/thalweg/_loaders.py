@@ -6,7 +6,7 @@ from collections.abc import Mapping
 import numpy
 
 from thalweg._core import InputError
-from thalweg._core.data import FunctionDataset, Resampled
+from thalweg._core.data import FunctionDataset, Resampled, as_array, fit_target
 
 # Names under which samples that are dicts hold their target.
 _TARGETS = ("label", "labels", "target", "targets", "y")
@@ -30,8 +30,8 @@ class LoaderSource:
         self.input_names = list(self._input_names(first)) if isinstance(first, Mapping) else None
         self.is_labelled = bool(self._split(first)[1])
 
-    def dataset(self, labelled=True):
-        """Samples as the loader's sampler draws them; without ``labelled``, their inputs only."""
+    def dataset(self, labelled=True, fitting=None):
+        """Samples as the loader's sampler draws them; without ``labelled``, their inputs only. ``fitting`` is a Fitting."""
         if labelled and not self.is_labelled:
             raise InputError(
                 "the samples of the DataLoader hold no target: it is the last item of a sample, or in a dict "
@@ -40,7 +40,8 @@ class LoaderSource:
 
         def fetch(indices):
             inputs, targets = self._split(self._collated(indices))
-            return inputs, targets if labelled else []
+            targets = targets if labelled else []
+            return (inputs, targets) if fitting is None else fitting(inputs, targets)
 
         return _drawn(self._loader, fetch)
 
@@ -69,6 +70,44 @@ class LoaderSource:
         if self._inputs is not None and all(name in batch for name in self._inputs):
             return self._inputs
         return [name for name in batch if name != self._target_name(batch)]
+
+
+class Fitting:
+    """Makes batches of a loader fit for a model and a loss, as an estimator does with arrays.
+
+    What the loss takes for a target is found out with the first batch, so that all are treated alike.
+    """
+
+    def __init__(self, graph, loss=None):
+        self._graph = graph
+        self._loss = loss
+        self._target = None
+        self._lock = threading.Lock()
+
+    def __call__(self, inputs, targets):
+        declared = self._graph.inputs
+        if len(inputs) == len(declared):
+            inputs = [_as_type(as_array(array, "X"), value.dtype) for array, value in zip(inputs, declared)]
+        if len(targets) == 1:
+            targets = [self._fit_target(as_array(targets[0], "the target"))]
+        return inputs, targets
+
+    def _fit_target(self, array):
+        with self._lock:
+            if self._target is None:
+                fitted = fit_target(array, self._graph, self._loss)
+                self._target = fitted.dtype, fitted.shape[1:]
+        dtype, row = self._target
+        if array.dtype.kind == "f" and dtype.kind == "i" and (array != numpy.trunc(array)).any():
+            raise InputError("the target holds numbers with fractions, where the first sample holds the number of a class")
+        shape = (len(array), *row)
+        return array.astype(dtype, copy=False).reshape(shape) if array.size == numpy.prod(shape) else array
+
+
+def _as_type(array, dtype):
+    """Unless that would cut off fractions, which the trainer refuses."""
+    cuts = array.dtype.kind == "f" and not dtype.startswith("float")
+    return array if array.dtype.name == dtype or cuts else array.astype(dtype)
 
 
 def loader_options(loader):

@@ -1,13 +1,18 @@
 """Classification in the manner of scikit-learn."""
 
+import json
+import os
 from typing import Any
 
 import numpy
 
 from thalweg import metrics
-from thalweg._core import InputError
-from thalweg.estimator import Estimator
+from thalweg._core import InferenceModel, InputError
+from thalweg.estimator import Estimator, is_weights
 from thalweg.nn import BCELoss, BCEWithLogitsLoss
+
+# Of an ONNX file's metadata: the labels as JSON.
+_CLASSES = "thalweg.labels"
 
 
 class Classifier(Estimator):
@@ -56,10 +61,19 @@ class Classifier(Estimator):
         exponentials = numpy.exp(scores - scores.max(axis=1, keepdims=True))
         return exponentials / exponentials.sum(axis=1, keepdims=True)
 
-    def load(self, path: Any, X: Any = None) -> "Classifier":
-        """As Estimator.load; if nothing has been fitted, the classes are the numbers of the model's columns."""
+    def save(self, path: str | os.PathLike[str], metadata: dict[str, str] | None = None) -> None:
+        """As Estimator.save; an ONNX file keeps the classes too, for ``load``."""
+        self._fitted()
+        super().save(path, {**_kept(self.classes_), **(metadata or {})})
+
+    def load(self, path: str | os.PathLike[str], X: Any = None) -> "Classifier":
+        """As Estimator.load. The classes are those that the file has kept; of one that has kept none they stay what they
+        were, or are the numbers of the model's columns."""
         super().load(path, X)
-        if not hasattr(self, "classes_"):
+        kept = None if is_weights(path) else InferenceModel.load(path).metadata.get(_CLASSES)
+        if kept is not None:
+            self.classes_ = numpy.array(json.loads(kept))
+        elif not hasattr(self, "classes_"):
             self.classes_ = _numbered_classes(self.model_)
         return self
 
@@ -111,6 +125,14 @@ def _columns(model):
 
 def _numbered_classes(model):
     return numpy.arange(max(_columns(model), 2))
+
+
+def _kept(classes):
+    """As metadata; labels that JSON does not have, such as dates, are left out."""
+    try:
+        return {_CLASSES: json.dumps(classes.tolist())}
+    except TypeError:
+        return {}
 
 
 def _labels_of(y):

@@ -1,13 +1,18 @@
 """Training in the manner of scikit-learn."""
 
 import inspect
+import itertools
+import operator
 import os
 from collections.abc import Callable, Sequence
 from typing import Any
 
+import numpy
+
 from thalweg import _inputs, _loaders, _workers
 from thalweg._core import (
     Callback,
+    Error,
     Graph,
     Input,
     InputError,
@@ -29,6 +34,17 @@ from thalweg.progress import progress_callback
 _WEIGHTS = ".safetensors"
 # Losses whose targets are the numbers of classes; None is cross entropy.
 _CLASS_LOSSES = (None, "cross_entropy", "nll")
+
+
+def is_weights(path):
+    """Whether a file of this name holds weights only."""
+    return os.fspath(path).endswith(_WEIGHTS)
+
+
+def _dtypes_for(dtype):
+    """The element types that numbers of this one may be meant as, the likeliest first: whole ones are what an embedding
+    looks up, or else numbers like others."""
+    return ("float32",) if dtype.startswith(("float", "bfloat")) else ("int64", "float32")
 
 
 class _Beginning(Callback):
@@ -75,8 +91,8 @@ class Estimator:
         learning_rate: float | None = None,
         schedule: Any = None,
         early_stopping: dict[str, Any] | None = None,
-        checkpoints: str | None = None,
-        tensorboard: str | None = None,
+        checkpoints: str | os.PathLike[str] | None = None,
+        tensorboard: str | os.PathLike[str] | None = None,
         scheme: str | Scheme | None = None,
         workers: int | None = None,
         seed: int | None = None,
@@ -138,13 +154,22 @@ class Estimator:
 
     # Training.
 
-    def fit(self, X: Any, y: Any = None, validation: Any = None, resume: str | None = None) -> "Estimator":
+    def fit(self, X: Any, y: Any = None, validation: Any = None, resume: str | os.PathLike[str] | None = None) -> "Estimator":
         """Trains on arrays, a table, a dataset or a DataLoader; ``validation`` is a dataset or a pair (X, y).
 
         ``resume`` is a folder of checkpoints to go on from. After Ctrl-C the estimator is fitted as far as it came, and
         KeyboardInterrupt goes on.
         """
         self._check_scheme()
+        # Kept apart until the run begins: a fit that fails before leaves the estimator as it was.
+        self._new_names = _inputs.column_names(X)
+        try:
+            self._fit(X, y, validation, resume)
+        finally:
+            del self._new_names
+        return self
+
+    def _fit(self, X, y, validation, resume):
         model = self._build(X)
         train, checked = self._dataset(model, X, y), self._validation(model, validation)
         options = _loaders.loader_options(X) if _inputs.is_loader(X) else {}
@@ -155,10 +180,9 @@ class Estimator:
         workers = 1 if self.workers is None else _workers.number_of(self.workers)
         if workers == 1:
             work(None if isinstance(self.scheme, str) else self.scheme)
-            return self
+            return
         with _workers.group(workers, self.scheme, work) as scheme:
             work(scheme)
-        return self
 
     def _check_scheme(self):
         if isinstance(self.scheme, str) and self.scheme not in groups.schemes():
@@ -183,6 +207,10 @@ class Estimator:
     def _begin(self, model):
         """From here on the estimator is that of the run under way; a hook."""
         self.model_ = model
+        if self._new_names is not None:
+            self.feature_names_in_ = numpy.array(self._new_names, dtype=object)
+        elif hasattr(self, "feature_names_in_"):
+            del self.feature_names_in_
 
     def find_learning_rate(self, X: Any, y: Any = None, **options: Any) -> RateCurve:
         """What the loss does as the learning rate grows (thalweg.find_learning_rate); trains nothing for good."""
@@ -209,7 +237,7 @@ class Estimator:
         """What the model computes, as an ONNX file that thalweg.Model.load or any other runtime reads, with ``metadata``,
         such as thalweg.data.ImageFolder.metadata; if the name ends in .safetensors, the weights, which ``load`` takes."""
         model = self._fitted()
-        if os.fspath(path).endswith(_WEIGHTS):
+        if is_weights(path):
             model.save_weights(os.fspath(path))
         else:
             model.save(os.fspath(path), metadata or {})
@@ -217,7 +245,7 @@ class Estimator:
     def load(self, path: str | os.PathLike[str], X: Any = None) -> "Estimator":
         """Takes the model of an ONNX file or the weights of a .safetensors file. For weights, an estimator of a module that
         was not fitted needs data such as X, of which it looks at the types only."""
-        if not os.fspath(path).endswith(_WEIGHTS):
+        if not is_weights(path):
             self.model_ = Model.from_onnx(os.fspath(path))
             return self
         model = self.model_ if hasattr(self, "model_") else self._build(X)
@@ -238,16 +266,34 @@ class Estimator:
         if isinstance(self.model, Graph):
             return Model(self.model)
         if not isinstance(self.model, Module):
-            raise TypeError(f"an estimator needs a module, a graph or a model, not a {type(self.model).__name__}")
+            of_torch = any(base.__module__.startswith("torch.nn") for base in type(self.model).__mro__)
+            hint = ": convert it with thalweg.from_torch(module, example_inputs)" if of_torch else ""
+            name = "PyTorch module" if of_torch else type(self.model).__name__
+            raise TypeError(f"an estimator needs a module, a graph or a model of thalweg, not a {name}{hint}")
+        seed = {} if self.seed is None else {"seed": self._checked_seed()}
         types, names = self._types(X)
         names = names or [""] * len(types)
-        inputs = [Input((None, *shape[1:]), dtype, name) for (dtype, shape), name in zip(types, names)]
-        return Model(self.model, inputs) if self.seed is None else Model(self.model, inputs, self.seed)
+        failures = []
+        for dtypes in itertools.product(*(_dtypes_for(dtype) for dtype, _ in types)):
+            inputs = [Input((None, *shape[1:]), dtype, name) for dtype, (_, shape), name in zip(dtypes, types, names)]
+            try:
+                return Model(self.model, inputs, **seed)
+            except Error as error:
+                failures.append(f"{error} (for {', '.join(f'{value.dtype}{value.shape}' for value in inputs)})")
+        raise InputError(f"the module does not fit X: {'; '.join(failures)}")
+
+    def _checked_seed(self):
+        try:
+            seed = operator.index(self.seed)
+        except TypeError:
+            seed = -1
+        if not 0 <= seed < 2**64:
+            raise InputError(f"seed is {self.seed!r}, must be a whole number, at least 0")
+        return seed
 
     @staticmethod
     def _types(X):
-        """Element type and shape of each input, and their names or None. In arrays, numbers with fractions stand for
-        float32, whole ones for int64."""
+        """Element type and shape of each input, and their names or None."""
         if X is None:
             raise InputError("X is missing: a module is built for the inputs that the data have")
         if _inputs.is_loader(X):
@@ -256,8 +302,7 @@ class Estimator:
         if _inputs.is_dataset(X):
             return X.input_types, None
         types = data.TensorDataset([array for array, _ in _inputs.arrays_of(X, "X")]).input_types
-        single = [("float32" if dtype.startswith("float") else "int64", shape) for dtype, shape in types]
-        return single, list(X) if isinstance(X, dict) else None
+        return types, list(X) if isinstance(X, dict) else None
 
     @staticmethod
     def _loader_source(model, loader):
@@ -266,12 +311,20 @@ class Estimator:
     def _source(self, model, X):
         """What there is to predict from."""
         if _inputs.is_loader(X):
-            return self._loader_source(model, X).dataset(labelled=False)
+            return self._loader_source(model, X).dataset(False, _loaders.Fitting(model.graph))
         return X if _inputs.is_dataset(X) else self._inputs(model, X)
 
-    @staticmethod
-    def _inputs(model, X):
+    def _known_names(self):
+        """Of the columns that the model is trained with, or None."""
+        if hasattr(self, "_new_names"):
+            return self._new_names
+        return list(self.feature_names_in_) if hasattr(self, "feature_names_in_") else None
+
+    def _inputs(self, model, X):
         declared = model.graph.inputs
+        names = self._known_names()
+        if names is not None and _inputs.column_names(X) is not None:
+            X = _inputs.in_order(X, names)
         if isinstance(X, dict) and X.keys() == {value.name for value in declared}:
             X = {value.name: X[value.name] for value in declared}
         arrays = _inputs.arrays_of(X, "X")
@@ -283,7 +336,9 @@ class Estimator:
         if _inputs.is_dataset(X):
             if y is not None:
                 raise InputError("the data hold their targets already: leave y out")
-            return self._loader_source(model, X).dataset() if _inputs.is_loader(X) else X
+            if not _inputs.is_loader(X):
+                return X
+            return self._loader_source(model, X).dataset(True, _loaders.Fitting(model.graph, self.loss))
         if y is None:
             raise InputError("there are no targets: give y")
         inputs = self._inputs(model, X)

@@ -14,18 +14,24 @@ class NotebookProgress(Callback):
     def __init__(self):
         super().__init__()
         self._shown = 0.0
+        self._width = 0
 
     def on_step(self, state):
         now = time.monotonic()
         if now - self._shown >= _SECONDS_BETWEEN_UPDATES:
             self._shown = now
-            print("\r" + state.progress_text(), end="", flush=True)
+            self._show(state.progress_text(), end="")
 
     def on_epoch(self, state):
-        print("\r" + state.epoch_text(), flush=True)
+        self._show(state.epoch_text())
 
     def on_message(self, text):
-        print("\r" + text, flush=True)
+        self._show(text)
+
+    def _show(self, text, end="\n"):
+        # What was there before may have been longer.
+        print("\r" + text.ljust(self._width), end=end, flush=True)
+        self._width = 0 if end else len(text)
 
 
 def in_notebook():

@@ -82,6 +82,9 @@ RateCurve find_learning_rate(Model& model, const Loss& loss, optim::Optimizer op
     model.set_weights(weights);
     // A rate that is too high makes the loss infinite sooner or later, which is an end like others.
     if (recorder->curve.losses.size() < 2) throw;
+  } catch (...) {
+    model.set_weights(weights);
+    throw;
   }
   model.set_weights(weights);
   recorder->curve.suggestion = steepest(recorder->curve);

@@ -289,7 +289,7 @@ void Trainer::Impl::report_bad_batch(const data::LoadedBatch& loaded, const NonF
   if (options.non_finite != NonFinite::kSkip) {
     const std::string advice =
         "; the weights are those before this batch. A lower learning rate or clip_norm may help; "
-        "NonFinite::kSkip leaves such batches out";
+        "the option non_finite with \"skip\" leaves such batches out";
     if (bad.of_all()) throw SharedError(what + advice);
     throw Error(what + advice);
   }

@@ -118,3 +118,25 @@ def test_misuse():
         classifier(epochs=1).fit(x, NAMES[y]).score(x[:2], ["low", "b"])
     with pytest.raises(ValueError, match="column.* of scores and the loss is"):
         classifier(outputs=1).fit(x, y)
+
+
+def test_a_file_keeps_the_labels(tmp_path):
+    x = np.random.default_rng(0).normal(size=(60, 2))
+    y = np.array(["a", "b", "c"])[np.arange(60) % 3]
+    fitted = thalweg.Classifier(nn.Linear(2, 3), epochs=1, progress="none").fit(x, y)
+    fitted.save(tmp_path / "model.onnx")
+    again = thalweg.Classifier(nn.Linear(2, 3)).load(tmp_path / "model.onnx")
+    assert again.classes_.tolist() == ["a", "b", "c"]
+    assert again.predict(x).tolist() == fitted.predict(x).tolist()
+
+
+def test_columns_are_found_by_name():
+    frame = pd.DataFrame(np.random.default_rng(0).normal(size=(60, 3)), columns=["a", "b", "c"])
+    fitted = thalweg.Classifier(nn.Linear(3, 2), epochs=1, progress="none").fit(frame, frame["a"] > 0)
+    assert list(fitted.feature_names_in_) == ["a", "b", "c"]
+    for other in (frame[["c", "a", "b"]], pa.Table.from_pandas(frame[["b", "a", "c"]])):
+        np.testing.assert_array_equal(fitted.predict_proba(other), fitted.predict_proba(frame))
+    with pytest.raises(ValueError, match="missing: c; not known: d"):
+        fitted.predict(frame.rename(columns={"c": "d"}))
+    fitted.fit(frame.to_numpy(), frame["a"] > 0)
+    assert not hasattr(fitted, "feature_names_in_")

@@ -380,9 +380,10 @@ def fail():
     ],
 )
 def test_fit_ends_soon_after_another_worker_is_gone(act, told):
+    before = set(multiprocessing.active_children())
     start = time.monotonic()
     with pytest.raises(thalweg.Error, match=told):
         estimator(workers=np.int64(2), callbacks=[OnlyElsewhere(act)]).fit(*points())
     # Without a watch it takes the two minutes in which a group may form again.
     assert time.monotonic() - start < 60
-    assert not multiprocessing.active_children()
+    assert set(multiprocessing.active_children()) <= before

@@ -59,7 +59,7 @@ data::TableFormat format_from(const std::optional<std::string>& name) {
   return found->second;
 }
 
-void init_table(data::Table* self, const std::string& uri, const Columns& inputs, const std::optional<Columns>& target,
+void init_table(data::Table* self, const PathText& uri, const Columns& inputs, const std::optional<Columns>& target,
                 DType dtype, DType target_dtype, const Filter& filter, std::optional<double> fill,
                 const std::string& bad_rows, const std::string& separator, int64_t memory_bytes, int threads,
                 const std::optional<std::string>& format) {
@@ -75,10 +75,10 @@ void init_table(data::Table* self, const std::string& uri, const Columns& inputs
   options.threads = threads;
   options.format = format_from(format);
   const nb::gil_scoped_release release;
-  new (self) data::Table(uri, options);
+  new (self) data::Table(uri.text, options);
 }
 
-nb::dict read_columns(const std::string& uri, const std::vector<std::string>& columns, const Filter& filter,
+nb::dict read_columns(const PathText& uri, const std::vector<std::string>& columns, const Filter& filter,
                       std::optional<double> fill, const std::string& separator,
                       const std::optional<std::string>& format) {
   data::TableOptions options;
@@ -90,15 +90,15 @@ nb::dict read_columns(const std::string& uri, const std::vector<std::string>& co
   std::vector<data::Column> read;
   {
     const nb::gil_scoped_release release;
-    read = data::read_columns(uri, columns, options);
+    read = data::read_columns(uri.text, columns, options);
   }
   return columns_to_dict(read);
 }
 
-std::vector<std::pair<std::string, std::string>> columns_of(const std::string& uri,
+std::vector<std::pair<std::string, std::string>> columns_of(const PathText& uri,
                                                             const std::optional<std::string>& format) {
   std::vector<std::pair<std::string, std::string>> result;
-  for (const data::TableColumn& column : data::inspect_table(uri, format_from(format)).columns)
+  for (const data::TableColumn& column : data::inspect_table(uri.text, format_from(format)).columns)
     result.emplace_back(column.name, column.type);
   return result;
 }
