@@ -1,10 +1,7 @@
 // Copyright The Thalweg Authors. SPDX-License-Identifier: Apache-2.0
 #include <poll.h>
-#include <sys/wait.h>
-#include <unistd.h>
 
 #include <algorithm>
-#include <atomic>
 #include <csignal>
 #include <cstdio>
 #include <cstdlib>
@@ -13,6 +10,7 @@
 #include <memory>
 #include <optional>
 
+#include "cli/caught_signals.h"
 #include "cli/command.h"
 #include "cli/launch_console.h"
 #include "cli/open_files.h"
@@ -33,21 +31,6 @@ constexpr int kPollMilliseconds = 50;
 /// How long workers may take to end after they were asked to, or after the group that they are no part of is over.
 constexpr std::chrono::seconds kFarewell{10};
 constexpr const char* kWaitPolicy = "OMP_WAIT_POLICY";
-
-std::atomic<int> caught_signal{0};
-void remember_signal(int number) { caught_signal.store(number); }
-std::atomic<bool> caught_pause{false};
-void remember_pause(int /*number*/) { caught_pause.store(true); }
-
-/// Workers have process groups of their own, so that what a terminal sends reaches this program alone, which hands it
-/// on.
-void catch_signals() {
-  std::signal(SIGINT, remember_signal);
-  std::signal(SIGTERM, remember_signal);
-  std::signal(SIGTSTP, remember_pause);
-  // nohup has it ignored.
-  if (std::signal(SIGHUP, remember_signal) == SIG_IGN) std::signal(SIGHUP, SIG_IGN);
-}
 
 /// What a worker printed last, should it be worth repeating.
 constexpr size_t kLastLines = 3;
@@ -95,6 +78,8 @@ class Launch : public Command {
     // Ends with this call, and its thread with it: commands go only after OpenSSL has tidied up.
     comm::Rendezvous rendezvous(rendezvous_options());
     rendezvous_ = &rendezvous;
+    // Workers have process groups of their own, so that what a terminal sends reaches this program alone, which hands
+    // it on.
     catch_signals();
     split_processors();
     workers_.resize(static_cast<size_t>(count_));
@@ -132,7 +117,7 @@ class Launch : public Command {
   int finish() {
     group_ = rendezvous_->state();
     futile_.note_step(sync::group_step(group_.members));
-    const std::string progress = sync::group_progress(group_.members, console_.progress_width());
+    const std::string& progress = progress_of(group_.members);
     if (shows_group() && !progress.empty()) console_.end(progress);
     if (!last_words_.empty()) console_.say(last_words_);
     const int code = group_has_failed() ? kFailed : outcome_;
@@ -282,8 +267,15 @@ class Launch : public Command {
     const std::vector<comm::Rendezvous::Member> members = rendezvous_->state().members;
     futile_.note_step(sync::group_step(members));
     if (!shows_group()) return;
+    const std::string& progress = progress_of(members);
+    if (!progress.empty()) console_.show(progress);
+  }
+
+  /// What was known last, if the members, as those of a new epoch, have not said anything yet.
+  const std::string& progress_of(const std::vector<comm::Rendezvous::Member>& members) {
     const std::string text = sync::group_progress(members, console_.progress_width());
-    if (!text.empty()) console_.show(text);
+    if (!text.empty()) progress_ = text;
+    return progress_;
   }
 
   void hand_on(const std::vector<std::string>& lines, int index) {
@@ -390,6 +382,7 @@ class Launch : public Command {
   int given_up_ = 0;
   int outcome_ = kDone;
   LaunchConsole console_;
+  std::string progress_;
   /// How many files a worker may have open.
   std::optional<rlimit> worker_files_;
   bool shares_processors_ = false;
