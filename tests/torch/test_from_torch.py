@@ -90,6 +90,7 @@ FUNCTIONS = {
     "move": (lambda x: x.permute(0, 2, 1).flip(1).roll(2, 1).transpose(1, 2), [(2, 3, 5)]),
     "reduce": (lambda x: x.sum(1) + x.mean((1,)) + x.amax(1) + x.var(1) + x.std(1) + x.norm(dim=1), [(3, 5)]),
     "choose": (lambda x: torch.where(x > 0, x, 0.1 * x).masked_fill(x > 1, 2.0).clamp(max=1.5), [(2, 9)]),
+    "powers": (lambda x, y: (x.abs() + 1) ** y + x**2, [(2, 5), (2, 5)]),
     "arithmetic": (lambda x, y: (2 - x) * y**2 / (y.abs() + 1) - x.pow(3) + 1 / (x * x + 1), [(2, 5), (2, 5)]),
     "einsum": (lambda x, y: torch.einsum("bij,bjk->bik", x, y), [(2, 3, 4), (2, 4, 5)]),
     "top": (lambda x: x.topk(3, 1)[0] + x.max(1, keepdim=True)[0], [(2, 8)]),

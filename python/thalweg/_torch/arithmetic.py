@@ -163,7 +163,7 @@ for _name, _function in {"mul": ops.mul, "pow": ops.pow}.items():
 
 @converts("pow.Tensor_Scalar", "pow.Tensor_Tensor")
 def power(converter, base, exponent):
-    if exponent == 2:
+    if not isinstance(exponent, Value) and exponent == 2:
         return ops.square(converter.value(base))
     return ops.pow(*_operands(converter, base, exponent))
 

@@ -3,6 +3,8 @@
 import torch
 from torch.export.graph_signature import InputKind
 
+from thalweg._torch.free import FreeSize, size_from
+
 
 def batch_choices(leaves):
     """For each leaf the dimension to leave free, or None; the likeliest choice first.
@@ -41,5 +43,5 @@ def is_free(program):
     for node in program.graph.find_nodes(op="placeholder"):
         value = node.meta.get("val")
         if node.name in inputs and isinstance(value, torch.Tensor) and value.dim() > 0:
-            return isinstance(value.shape[0], torch.SymInt)
+            return isinstance(size_from(value.shape[0]), FreeSize)
     return False

@@ -2,6 +2,7 @@
 
 import copyreg
 
+from thalweg import _pickling
 from thalweg._core import Error, Model
 
 
@@ -32,13 +33,13 @@ class TiedModel(Model):
         super().load_state_dict(weights, strict)
 
     def __reduce__(self):
-        rebuild, arguments = copyreg.dispatch_table[Model](self)
-        return _tied_model, (rebuild, arguments, self._other_names, self.predict_options)
+        _, (files, options) = copyreg.dispatch_table[Model](self)
+        return _tied_model, (files, self._other_names, options)
 
 
 def _equal(a, b):
     return a.shape == b.shape and bool((a == b).all())
 
 
-def _tied_model(rebuild, arguments, other_names, options):
-    return TiedModel(rebuild(*arguments).graph, other_names, **options)
+def _tied_model(files, other_names, options):
+    return TiedModel(_pickling._graph(files), other_names, **options)
