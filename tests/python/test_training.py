@@ -1,9 +1,12 @@
 """Trainer: losses, optimisers, callbacks, schedules, data, stops."""
 
+import functools
 import os
 import pathlib
 import pickle
 import signal
+import subprocess
+import sys
 import threading
 
 import numpy as np
@@ -38,6 +41,21 @@ def trainer_of(model, loss="cross_entropy", optimizer="adam", **options):
     return thalweg.Trainer(model, loss, optimizer, **options)
 
 
+def alone(test):
+    """Runs a test in a process of its own, in which memory is handed out in the same way each time.
+
+    An object that Python has kept for a value which is gone comes to stand for a new one that happens to lie in its place
+    (python/src/graph_policy.h), so that what is found there depends on all that ran before.
+    """
+    @functools.wraps(test)
+    def run(*args, **fixtures):
+        if "THALWEG_TEST_ALONE" in os.environ:
+            return test(*args, **fixtures)
+        subprocess.run([sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", f"{__file__}::{test.__name__}"],
+                       check=True, timeout=120, env={**os.environ, "THALWEG_TEST_ALONE": "1"})
+    return run
+
+
 def test_learns(perceptron, train, validation):
     trainer = trainer_of(perceptron, epochs=8, metrics=["accuracy", thalweg.metrics.top_k_accuracy(k=2)])
     history = trainer.fit(train, validation)
@@ -48,6 +66,7 @@ def test_learns(perceptron, train, validation):
 
 
 @pytest.mark.filterwarnings("ignore:nanobind")
+@alone
 def test_a_loss_of_ones_own(perceptron, train):
     kept = []
 
@@ -66,6 +85,7 @@ def test_a_loss_of_ones_own(perceptron, train):
 
 
 @pytest.mark.filterwarnings("error:nanobind")
+@alone
 def test_values_that_somebody_keeps_are_not_in_the_way_of_new_ones(perceptron, train):
     kept = []
 
