@@ -52,8 +52,9 @@ class Attributes {
 };
 
 /// One typed edge of a graph. Values belong to their graph and are referred to by pointer, which stays valid as long
-/// as the graph lives and the value has not been removed by a pass.
-class Value {
+/// as the graph lives and the value has not been removed by a pass. Bindings may share one, so that its place is not
+/// given to another value while an object of their language stands for it; it is of no use without its graph.
+class Value : public std::enable_shared_from_this<Value> {
  public:
   enum class Kind {
     kInput,      ///< given at each run
@@ -208,7 +209,7 @@ class Graph {
                               std::unordered_map<const Value*, Value*>* mapping) const;
 
   std::string name_;
-  std::vector<std::unique_ptr<Value>> values_;
+  std::vector<std::shared_ptr<Value>> values_;
   std::vector<std::unique_ptr<Node>> nodes_;
   std::vector<Value*> inputs_, outputs_, parameters_, states_, constants_;
   std::vector<std::pair<Value*, Value*>> assignments_;

@@ -43,11 +43,7 @@ void translate_loss_error(const std::exception_ptr& thrown, void* /*payload*/) {
 Value* call_loss(const nb::object& function, const Loss::Values& outputs, const Loss::Values& targets) {
   const nb::gil_scoped_acquire gil;
   const bool single = outputs.size() == 1 && targets.size() == 1;
-  const auto lend = [](Value* value) {
-    nb::object lent = nb::cast(value, nb::rv_policy::reference);
-    stand_for_value(lent);
-    return lent;
-  };
+  const auto lend = [](Value* value) { return nb::cast(value, nb::rv_policy::reference); };
   const auto cast = [&](const Loss::Values& values) {
     if (single) return lend(values[0]);
     nb::list all;

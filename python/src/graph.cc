@@ -10,13 +10,8 @@
 
 namespace thalweg::python {
 
-void stand_for_value(nb::handle object) {
-  if (!nb::inst_ready(object)) nb::inst_set_state(object, true, false);
-}
-
 void keep_graph_alive(nb::handle result) {
   if (nb::isinstance<Value>(result)) {
-    stand_for_value(result);
     const nb::object graph = nb::find(nb::cast<Value*>(result)->graph());
     if (graph.is_valid()) nb::keep_alive_obj(result, graph);
   } else if (PyList_Check(result.ptr()) || PyTuple_Check(result.ptr())) {

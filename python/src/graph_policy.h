@@ -6,10 +6,6 @@
 
 namespace thalweg::python {
 
-/// Makes an object that nanobind has for a value usable. It may be one that was forgotten (see below) and that somebody
-/// has kept: if a new value lies where the old one did, nanobind gives it out again.
-void stand_for_value(nb::handle object);
-
 /// Values belong to their graph. Those that a function returns, alone or in a list or tuple, keep the graph alive as
 /// long as Python holds them.
 void keep_graph_alive(nb::handle result);
@@ -23,7 +19,8 @@ struct KeepGraph {
 };
 
 /// Marks every Python object that stands for a value of `graph` as unusable, for graphs that Python is lent during a
-/// call only.
+/// call only. What somebody keeps of them shares the value (nanobind does so for types with shared_from_this), so that
+/// no later value comes to lie in its place and is taken for it.
 void forget_values(const Graph& graph);
 
 /// The second operand of an op: a value, a number of the first one's element type, or an array that becomes a constant.

@@ -32,7 +32,7 @@ void Value::set_data(Tensor data) {
 
 Value* Graph::new_value(Value::Kind kind, const std::string& name, TensorType type) {
   require_countable("'" + name + "'", type);
-  auto value = std::make_unique<Value>();
+  auto value = std::make_shared<Value>();
   value->kind_ = kind;
   value->id_ = next_value_id_++;
   value->name_ = name.empty() ? "v" + std::to_string(value->id_) : name;
@@ -239,7 +239,7 @@ int Graph::remove_dead_nodes() {
     dead.insert(v);
     return true;
   });
-  std::erase_if(values_, [&](const std::unique_ptr<Value>& v) { return dead.count(v.get()) > 0; });
+  std::erase_if(values_, [&](const std::shared_ptr<Value>& v) { return dead.count(v.get()) > 0; });
   return removed;
 }
 

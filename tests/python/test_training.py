@@ -1,12 +1,9 @@
 """Trainer: losses, optimisers, callbacks, schedules, data, stops."""
 
-import functools
 import os
 import pathlib
 import pickle
 import signal
-import subprocess
-import sys
 import threading
 
 import numpy as np
@@ -41,21 +38,6 @@ def trainer_of(model, loss="cross_entropy", optimizer="adam", **options):
     return thalweg.Trainer(model, loss, optimizer, **options)
 
 
-def alone(test):
-    """Runs a test in a process of its own, in which memory is handed out in the same way each time.
-
-    An object that Python has kept for a value which is gone comes to stand for a new one that happens to lie in its place
-    (python/src/graph_policy.h), so that what is found there depends on all that ran before.
-    """
-    @functools.wraps(test)
-    def run(*args, **fixtures):
-        if "THALWEG_TEST_ALONE" in os.environ:
-            return test(*args, **fixtures)
-        subprocess.run([sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", f"{__file__}::{test.__name__}"],
-                       check=True, timeout=120, env={**os.environ, "THALWEG_TEST_ALONE": "1"})
-    return run
-
-
 def test_learns(perceptron, train, validation):
     trainer = trainer_of(perceptron, epochs=8, metrics=["accuracy", thalweg.metrics.top_k_accuracy(k=2)])
     history = trainer.fit(train, validation)
@@ -66,7 +48,6 @@ def test_learns(perceptron, train, validation):
 
 
 @pytest.mark.filterwarnings("ignore:nanobind")
-@alone
 def test_a_loss_of_ones_own(perceptron, train):
     kept = []
 
@@ -85,7 +66,6 @@ def test_a_loss_of_ones_own(perceptron, train):
 
 
 @pytest.mark.filterwarnings("error:nanobind")
-@alone
 def test_values_that_somebody_keeps_are_not_in_the_way_of_new_ones(perceptron, train):
     kept = []
 
@@ -98,6 +78,18 @@ def test_values_that_somebody_keeps_are_not_in_the_way_of_new_ones(perceptron, t
         trainer_of(perceptron, loss, epochs=1).fit(data.Subset(train, range(50)))
         net = nn.Sequential(nn.Linear(4, 8), nn.ReLU(), nn.Linear(8, 3))
         assert thalweg.Model(net, [thalweg.Input((None, 4))]).graph.outputs[0].shape == (None, 3)
+
+
+def test_metrics_of_one_score_decide_where_the_loss_does():
+    x, y = points()
+    model = thalweg.Model(nn.Linear(4, 1), [thalweg.Input((None, 4))])
+    data_set = data.TensorDataset([x], [y.astype("float32").reshape(-1, 1)])
+    trainer = trainer_of(model, "bce_with_logits", metrics=["accuracy", "recall"], epochs=3)
+    trainer.fit(data_set)
+    scores = trainer.evaluate(data_set)
+    decided = model(x).reshape(-1) > 0
+    assert scores["accuracy"] == np.mean(decided == (y == 1))
+    assert scores["recall"] == np.mean(decided[y == 1])
 
 
 def test_errors_of_a_loss_come_through(perceptron, train):
