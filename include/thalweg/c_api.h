@@ -89,6 +89,9 @@ tw_status tw_system(tw_result** result);
 tw_status tw_model_load(const char* path, const tw_options* options, tw_model** model);
 /* The same from memory, which is copied. */
 tw_status tw_model_load_bytes(const void* bytes, size_t size, const tw_options* options, tw_model** model);
+/* The other files that an ONNX file has tensors in, as it names them: a JSON list. It is empty also for a file that is
+ * no model, of which tw_model_load says more. */
+tw_status tw_model_external_files(const char* path, tw_result** result);
 /* Null is allowed. No call may be using the model any more. */
 void tw_model_free(tw_model* model);
 

@@ -4,6 +4,7 @@
 #include <functional>
 #include <map>
 #include <string>
+#include <vector>
 
 #include "thalweg/graph.h"
 
@@ -26,5 +27,9 @@ Tensor to_bytes(const Graph& graph, const std::function<Tensor(const std::string
 ///
 /// Throws one Error that lists every node which is not supported, or whose shapes depend on the content of data.
 std::unique_ptr<Graph> load_for_training(const std::string& path);
+
+/// The other files that an ONNX file has tensors in, as it names them, sorted; none for a file that is no model, of
+/// which loading it says more.
+std::vector<std::string> external_files(const std::string& path);
 
 }  // namespace thalweg::onnx

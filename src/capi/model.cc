@@ -1,9 +1,12 @@
 // Copyright The Thalweg Authors. SPDX-License-Identifier: Apache-2.0
+#include <nlohmann/json.hpp>
+
 #include "capi/guard.h"
 #include "capi/result.h"
 #include "infer/classification.h"
 #include "thalweg/c_api.h"
 #include "thalweg/inference.h"
+#include "thalweg/onnx.h"
 
 using thalweg::DType;
 using thalweg::InferenceModel;
@@ -98,6 +101,15 @@ tw_status tw_model_load_bytes(const void* bytes, size_t size, const tw_options* 
     TW_REQUIRE(bytes != nullptr && model != nullptr, "tw_model_load_bytes: a null pointer");
     *model = new tw_model(
         InferenceModel::load_bytes(std::string(static_cast<const char*>(bytes), size), options_from(options)));
+  });
+}
+
+tw_status tw_model_external_files(const char* path, tw_result** result) {
+  return guarded([&] {
+    TW_REQUIRE(path != nullptr && result != nullptr, "tw_model_external_files: a null pointer");
+    const nlohmann::json names = thalweg::onnx::external_files(path);
+    // The names are the file's: they may be no UTF-8.
+    *result = new tw_result{{}, names.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace)};
   });
 }
 

@@ -10,6 +10,7 @@
 #include "formats/onnx/tensor_data.h"
 #include "support/error_text.h"
 #include "support/temporary_directory.h"
+#include "thalweg/onnx.h"
 
 namespace thalweg::onnx {
 namespace {
@@ -141,6 +142,29 @@ TEST(OnnxTensor, ExternalDataStaysMapped) {
   EXPECT_EQ(tensor.data<float>()[1], 4.0F);
   tensor.data<float>()[0] = 7;
   EXPECT_EQ(read_bytes(directory / "w.bin").size(), sizeof values);
+}
+
+TEST(OnnxModel, TheFilesThatItsTensorsLieInAreNamed) {
+  const TemporaryDirectory directory;
+  const std::string path = directory / "model.onnx";
+  ModelProto model = small_model();
+  write_bytes(path, bytes_of(model));
+  EXPECT_THAT(external_files(path), ::testing::IsEmpty());
+  model.graph.initializer.push_back(external("w.bin"));
+  model.graph.initializer.push_back(external("w.bin", "8"));
+  AttributeProto body;
+  body.name = "body";
+  body.type = AttributeProto::Type::kGraph;
+  body.g = std::make_shared<GraphProto>();
+  body.g->initializer.push_back(external("inner.bin"));
+  model.graph.node.push_back({"again", "Loop", "", "", {}, {"z"}, {body}});
+  write_bytes(path, bytes_of(model));
+  EXPECT_THAT(external_files(path), ::testing::ElementsAre("inner.bin", "w.bin"));
+  for (const char* junk : {"", "not a model at all"}) {
+    write_bytes(path, junk);
+    EXPECT_THAT(external_files(path), ::testing::IsEmpty()) << junk;
+  }
+  EXPECT_THROW(external_files(directory / "none.onnx"), Error);
 }
 
 TEST(OnnxTensor, WhatWasReadOnceCanBeReadAgain) {

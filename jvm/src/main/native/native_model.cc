@@ -67,6 +67,14 @@ JNIEXPORT jlong JNICALL Java_io_thalweg_jni_NativeModel_load(JNIEnv* env, jclass
   });
 }
 
+JNIEXPORT jstring JNICALL Java_io_thalweg_jni_NativeModel_externalFiles(JNIEnv* env, jclass, jstring path) {
+  return guarded<jstring>(env, nullptr, [&]() -> jstring {
+    tw_result* result = nullptr;
+    const tw_status status = tw_model_external_files(text_from(env, path).c_str(), &result);
+    return succeeded(env, status) ? text_and_free(env, result) : nullptr;
+  });
+}
+
 JNIEXPORT void JNICALL Java_io_thalweg_jni_NativeModel_free(JNIEnv*, jclass, jlong model) {
   tw_model_free(object_from<tw_model>(model));
 }

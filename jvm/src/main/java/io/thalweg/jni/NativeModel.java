@@ -21,6 +21,9 @@ public final class NativeModel {
 
   public static native long load(String path, int threads, int precision);
 
+  /** A JSON list. */
+  public static native String externalFiles(String path);
+
   public static native void free(long model);
 
   public static native int count(long model, boolean ofInputs);

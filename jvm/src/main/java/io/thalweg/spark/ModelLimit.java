@@ -1,10 +1,11 @@
 // Copyright The Thalweg Authors. SPDX-License-Identifier: Apache-2.0
 package io.thalweg.spark;
 
+import com.fasterxml.jackson.databind.ObjectMapper;
 import io.thalweg.ThalwegException;
+import io.thalweg.jni.NativeModel;
 import java.io.IOException;
 import java.nio.file.Path;
-import java.util.Optional;
 import org.apache.spark.SparkConf;
 
 /** How large a model may be here, said before anything is trained or broadcast. */
@@ -33,10 +34,10 @@ final class ModelLimit {
 
   /** Only the file itself would reach the executors. {@code name} is what the user calls it. */
   static void checkSingleFile(Path model, String name) throws IOException {
-    Optional<String> second = ExternalData.in(model);
-    if (second.isPresent()) {
+    String[] others = new ObjectMapper().readValue(NativeModel.externalFiles(model.toString()), String[].class);
+    if (others.length > 0) {
       throw new ThalwegException(
-          "the model " + name + " has weights in a second file, " + second.get()
+          "the model " + name + " has weights in a second file, " + String.join(", ", others)
               + ", as models of more than 2 GB have: Spark's stages take models of one file only. Save a smaller one without"
               + " external data" + ELSEWHERE);
     }
