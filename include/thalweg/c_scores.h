@@ -15,8 +15,12 @@ typedef struct tw_scores tw_scores;
 /* What the loss of this name takes for the target of one row, if `dims` are those of a row of the model's output: JSON,
  * a list as "targets" of tw_training_model. */
 tw_status tw_scores_targets(const char* loss, const int64_t* dims, int32_t rank, tw_result** result);
-/* `metrics` are names separated by commas, such as "accuracy,auc"; `loss` is the name of one, or null for none. */
-tw_status tw_scores_create(const char* metrics, const char* loss, tw_scores** scores);
+/* `metrics` are names separated by commas, such as "accuracy,auc"; `loss` is the name of one, or null for none; `dims`
+ * are those of a row of the model's output. Where that is one number, which tells two classes apart, "accuracy" is that
+ * of the two, and metrics that decide between them do so at 0 for the loss bce_with_logits and without a loss, else at
+ * a half. */
+tw_status tw_scores_create(const char* metrics, const char* loss, const int64_t* dims, int32_t rank,
+                           tw_scores** scores);
 /* A batch: an output of the model and the target that belongs to it, row by row. From one thread at a time. */
 tw_status tw_scores_add(tw_scores* scores, const tw_tensor* output, const tw_tensor* target);
 /* All that was added, as the only tensor of the result (f64, one dimension), for tw_scores_merge elsewhere. */

@@ -109,4 +109,9 @@ MetricPtr f1(const ClassificationOptions& options = {});
 MetricPtr make_metric(const std::string& name, const std::map<std::string, double>& options = {});
 std::vector<std::string> metric_names();
 
+/// As make_metric(name), for a model with this output that is trained with the loss of this name ("": none is known).
+/// Where a row of the output is one score, which tells two classes apart, "accuracy" is that of the two, and metrics
+/// that decide between them do so where the loss does: at 0 for logits and without a loss, else at a half.
+MetricPtr fitting_metric(const std::string& name, const std::string& loss, const Shape& output);
+
 }  // namespace thalweg::metrics

@@ -77,15 +77,20 @@ void set_stopping(Keywords& keywords, TrainOptions& options) {
   inner.require_empty();
 }
 
-/// One metric or several.
-void set_metrics(Keywords& keywords, TrainOptions& options) {
+/// One metric or several. Those that are but named fit a loss that is named too.
+void set_metrics(Keywords& keywords, const Model& model, nb::handle loss, TrainOptions& options) {
   nb::object given = keywords.take("metrics");
   if (given.is_none()) return;
   const bool single = PyUnicode_Check(given.ptr()) != 0 || nb::isinstance<MetricChoice>(given);
   if (single) given = nb::make_tuple(given);
   for (const nb::handle metric : given) {
     const MetricChoice choice = metric_from(metric);
-    options.metrics.push_back(metrics::make_metric(choice.name, choice.options));
+    if (PyUnicode_Check(metric.ptr()) != 0 && PyUnicode_Check(loss.ptr()) != 0) {
+      const Shape& output = model.graph().outputs().at(0)->shape();
+      options.metrics.push_back(metrics::fitting_metric(choice.name, nb::cast<std::string>(loss), output));
+    } else {
+      options.metrics.push_back(metrics::make_metric(choice.name, choice.options));
+    }
   }
 }
 
@@ -100,7 +105,7 @@ void set_reading(Keywords& keywords, TrainOptions& options) {
   keywords.set_choice("bad_samples", options.bad_samples, {{"fail", BadSample::kFail}, {"skip", BadSample::kSkip}});
 }
 
-TrainOptions options_from(const nb::dict& given) {
+TrainOptions options_from(const nb::dict& given, const Model& model, nb::handle loss) {
   Keywords keywords("train option", given);
   TrainOptions options;
   keywords.set("epochs", options.epochs);
@@ -125,14 +130,14 @@ TrainOptions options_from(const nb::dict& given) {
   const SchemeHandle* scheme = nullptr;
   keywords.set("scheme", scheme);
   if (scheme != nullptr) options.scheme = open_scheme(*scheme);
-  set_metrics(keywords, options);
+  set_metrics(keywords, model, loss, options);
   set_stopping(keywords, options);
   keywords.require_empty();
   return options;
 }
 
 void init_trainer(WatchedTrainer* self, Model& model, nb::handle loss, nb::handle optimizer, const nb::kwargs& given) {
-  TrainOptions options = options_from(given);
+  TrainOptions options = options_from(given, model, loss);
   const OptimizerChoice choice = optimizer_from(optimizer);
   if (choice.learning_rate.has_value() && options.learning_rate == 0) options.learning_rate = *choice.learning_rate;
   new (self) WatchedTrainer();

@@ -72,6 +72,14 @@ class LossMean {
   double rows_ = 0;
 };
 
+/// Of an output whose rows have these dimensions.
+Shape output_shape(const int64_t* row_dims, int32_t rank) {
+  TW_REQUIRE(rank >= 0 && (rank == 0 || row_dims != nullptr), "there are no dimensions");
+  std::vector<int64_t> dims(row_dims, row_dims + rank);
+  dims.insert(dims.begin(), kFree);
+  return Shape(dims);
+}
+
 }  // namespace
 }  // namespace thalweg::capi
 
@@ -94,23 +102,23 @@ struct tw_scores {
 tw_status tw_scores_targets(const char* loss, const int64_t* dims, int32_t rank, tw_result** result) {
   return guarded([&] {
     TW_REQUIRE(loss != nullptr && result != nullptr, "the loss or the result is a null pointer");
-    TW_REQUIRE(rank >= 0 && (rank == 0 || dims != nullptr), "there are no dimensions");
-    std::vector<int64_t> shape(dims, dims + rank);
-    shape.insert(shape.begin(), thalweg::kFree);
     thalweg::Graph graph("outputs");
-    graph.mark_output(graph.input("output", {thalweg::DType::kF32, thalweg::Shape(shape)}));
+    graph.mark_output(graph.input("output", {thalweg::DType::kF32, thalweg::capi::output_shape(dims, rank)}));
     const thalweg::Loss built(thalweg::losses::by_name(loss));
     *result = new tw_result{{}, thalweg::capi::to_json(accepted_targets(graph, built)).dump()};
   });
 }
 
-tw_status tw_scores_create(const char* metrics, const char* loss, tw_scores** scores) {
+tw_status tw_scores_create(const char* metrics, const char* loss, const int64_t* dims, int32_t rank,
+                           tw_scores** scores) {
   return guarded([&] {
     TW_REQUIRE(metrics != nullptr && scores != nullptr, "the metrics or the scores are a null pointer");
     auto made = std::make_unique<tw_scores>();
+    const thalweg::Shape output = thalweg::capi::output_shape(dims, rank);
     std::istringstream names(metrics);
-    for (std::string name; std::getline(names, name, ',');)
-      made->metrics.push_back(thalweg::metrics::make_metric(name));
+    for (std::string name; std::getline(names, name, ',');) {
+      made->metrics.push_back(thalweg::metrics::fitting_metric(name, loss != nullptr ? loss : "", output));
+    }
     if (loss != nullptr) made->loss.emplace(loss);
     *scores = made.release();
   });

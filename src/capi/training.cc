@@ -34,7 +34,7 @@ Task task_from(const tw_training_options& options) {
   Task task{thalweg::capi::model_from(options.model, file), job::read_training(file)};
   file.other_attributes("model");
   file.finish();
-  job::freeze(*task.graph, task.training, file);
+  job::fit_together(*task.graph, task.training, file);
   task.training.options.progress = thalweg::ShowProgress::kNone;
   return task;
 }

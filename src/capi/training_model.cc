@@ -33,15 +33,14 @@ tw_status tw_training_model(const char* source, const char* settings, const char
     TW_REQUIRE(source != nullptr && result != nullptr, "the source or the result is a null pointer");
     auto file = thalweg::job::Settings::from_text(settings != nullptr ? settings : "", "settings");
     const auto graph = thalweg::capi::model_from(source, file);
-    const thalweg::job::Training training = thalweg::job::read_training(file);
-    const std::string loss = file.text("train.loss", thalweg::kUsualLoss);
+    thalweg::job::Training training = thalweg::job::read_training(file);
     file.finish();
-    thalweg::job::freeze(*graph, training, file);
+    thalweg::job::fit_together(*graph, training, file);
     const thalweg::job::MemoryEstimate memory = thalweg::job::estimate_memory(*graph, training);
     if (path != nullptr) thalweg::save_graph(*graph, path);
     const nlohmann::json text = {{"inputs", thalweg::capi::describe(graph->inputs())},
                                  {"outputs", thalweg::capi::describe(graph->outputs())},
-                                 {"loss", loss},
+                                 {"loss", training.loss_name},
                                  {"targets", thalweg::capi::to_json(accepted_targets(*graph, training.loss))},
                                  {"batch_size", training.options.batch_size},
                                  {"patience", training.options.early_stopping.patience},

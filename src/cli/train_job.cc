@@ -185,7 +185,7 @@ TrainJob read_job(job::Settings& file) {
                                    std::to_string(tokens) + " numbers with padding and unknown");
   }
   job.graph = job::about(file, "model.name", [&] { return zoo::build(model, model_options); });
-  job::freeze(*job.graph, job.training, file);
+  job::fit_together(*job.graph, job.training, file);
   file.finish();
   return job;
 }

@@ -59,13 +59,12 @@ EarlyStopping read_early_stopping(Settings& file) {
   return stopping;
 }
 
-std::vector<std::shared_ptr<metrics::Metric>> read_metrics(Settings& file) {
-  std::vector<std::shared_ptr<metrics::Metric>> made;
-  for (const std::string& name : file.texts("train.metric", {"accuracy"})) {
-    if (name.empty()) continue;
-    made.push_back(about(file, "train.metric", [&] { return metrics::make_metric(name); }));
-  }
-  return made;
+/// Their names, of metrics that there are.
+std::vector<std::string> read_metrics(Settings& file) {
+  std::vector<std::string> names = file.texts("train.metric", {"accuracy"});
+  std::erase(names, "");
+  for (const std::string& name : names) about(file, "train.metric", [&] { return metrics::make_metric(name); });
+  return names;
 }
 
 TrainOptions read_options(Settings& file) {
@@ -88,7 +87,6 @@ TrainOptions read_options(Settings& file) {
   options.non_finite = static_cast<NonFinite>(file.choice("train.non_finite", {"error", "skip"}, 0));
   const std::string precision = file.text("train.precision", "f32");
   options.precision = about(file, "train.precision", [&] { return precision_from_name(precision); });
-  options.metrics = read_metrics(file);
   options.score = file.text("train.score", "");
   options.early_stopping = read_early_stopping(file);
   options.checkpoints.directory = read_folder(file, "output.checkpoints");
@@ -126,7 +124,11 @@ nlohmann::ordered_json to_json(const data::SkippedSamples& skipped) {
   return {{"count", skipped.count}, {"reasons", skipped.reasons}};
 }
 
-void freeze(Graph& graph, const Training& training, const Settings& settings) {
+void fit_together(Graph& graph, Training& training, const Settings& settings) {
+  for (const std::string& name : training.metrics) {
+    training.options.metrics.push_back(
+        metrics::fitting_metric(name, training.loss_name, graph.outputs().at(0)->shape()));
+  }
   for (const std::string& pattern : training.freeze) {
     bool found = false;
     std::vector<std::string> names;
@@ -145,6 +147,8 @@ void freeze(Graph& graph, const Training& training, const Settings& settings) {
 
 Training read_training(Settings& settings) {
   Training training{read_loss(settings),
+                    settings.text("train.loss", kUsualLoss),
+                    read_metrics(settings),
                     settings.text("optimizer.name", kUsualOptimizer),
                     settings.other_numbers("optimizer"),
                     read_options(settings),

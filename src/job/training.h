@@ -4,6 +4,7 @@
 #include <map>
 #include <nlohmann/json_fwd.hpp>
 #include <string>
+#include <vector>
 
 #include "job/settings.h"
 #include "thalweg/sync.h"
@@ -15,6 +16,9 @@ namespace thalweg::job {
 /// of checkpoints.
 struct Training {
   Loss loss;
+  std::string loss_name;
+  /// Their names; `fit_together` makes them.
+  std::vector<std::string> metrics;
   std::string optimizer;
   std::map<std::string, double> optimizer_options;
   TrainOptions options;
@@ -28,9 +32,10 @@ struct Training {
 /// Throws SettingsError naming the key that is wrong.
 Training read_training(Settings& settings);
 
-/// Marks the parameters that `training`, which is of these settings, freezes. Throws SettingsError if a pattern matches
-/// none.
-void freeze(Graph& graph, const Training& training, const Settings& settings);
+/// Brings together a model and how it is to be trained, which is of these settings: marks the parameters that are to be
+/// frozen, and makes the metrics that fit what the model puts out. Throws SettingsError if a pattern matches no
+/// parameter.
+void fit_together(Graph& graph, Training& training, const Settings& settings);
 
 /// As `thalweg train --json` prints it.
 nlohmann::ordered_json to_json(const EpochRecord& record);

@@ -13,9 +13,13 @@ namespace {
 using nlohmann::json;
 using ::testing::HasSubstr;
 
+constexpr int64_t kTwoClasses[] = {2};
+
 struct Scores {
-  Scores(const char* metrics, const char* loss) {
-    EXPECT_EQ(tw_scores_create(metrics, loss, &scores), TW_OK) << tw_last_error();
+  Scores(const char* metrics, const char* loss) : Scores(metrics, loss, {2}) {}
+  Scores(const char* metrics, const char* loss, std::vector<int64_t> row) {
+    EXPECT_EQ(tw_scores_create(metrics, loss, row.data(), static_cast<int32_t>(row.size()), &scores), TW_OK)
+        << tw_last_error();
   }
   ~Scores() { tw_scores_free(scores); }
   Scores(const Scores&) = delete;
@@ -66,12 +70,31 @@ TEST(CScores, PiecesPutTogetherAreTheWhole) {
               (std::log1p(std::exp(-2.0)) + std::log1p(std::exp(-1.0)) + std::log1p(std::exp(3.0))) / 3.0, 1e-5);
 }
 
+TEST(CScores, OneScoreDecidesBetweenTwoClassesWhereTheLossDoes) {
+  for (const std::vector<int64_t>& row : {std::vector<int64_t>{}, std::vector<int64_t>{1}}) {
+    for (const auto& [loss, wanted] : {std::pair("bce_with_logits", 1.0), std::pair("bce", 0.5)}) {
+      const Scores scores("accuracy,recall", loss, row);
+      std::vector<float> output = {0.7f, 0.2f};
+      std::vector<float> target = {1, 1};
+      const int64_t dims[] = {2, 1};
+      const auto rank = static_cast<int32_t>(1 + row.size());
+      const tw_tensor predicted = {TW_F32, rank, dims, output.data()};
+      const tw_tensor labels = {TW_F32, rank, dims, target.data()};
+      ASSERT_EQ(tw_scores_add(scores.scores, &predicted, &labels), TW_OK) << tw_last_error();
+      EXPECT_EQ(scores.values()["accuracy"], wanted) << loss;
+      EXPECT_EQ(scores.values()["recall"], wanted) << loss;
+    }
+  }
+}
+
 TEST(CScores, NothingAddedIsNull) { EXPECT_TRUE(Scores("accuracy", nullptr).values()["accuracy"].is_null()); }
 
 TEST(CScores, WhatIsWrongIsNamed) {
   tw_scores* made = nullptr;
-  EXPECT_EQ(tw_scores_create("acuracy", nullptr, &made), TW_ERROR);
+  EXPECT_EQ(tw_scores_create("acuracy", nullptr, kTwoClasses, 1, &made), TW_ERROR);
   EXPECT_THAT(tw_last_error(), HasSubstr("acuracy"));
+  EXPECT_EQ(tw_scores_create("accuracy", nullptr, nullptr, 1, &made), TW_ERROR);
+  EXPECT_EQ(tw_scores_create("accuracy", nullptr, kTwoClasses, -1, &made), TW_ERROR);
   const Scores scores("accuracy", nullptr);
   EXPECT_EQ(scores.add({1, 0}, {5}), TW_ERROR);
   const double junk[] = {7, 1};

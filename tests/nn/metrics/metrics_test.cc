@@ -139,6 +139,23 @@ TEST(Metrics, NotANumberIsNeverRight) {
               AllOf(HasSubstr("auc"), HasSubstr("row 1")));
 }
 
+TEST(Metrics, OneScoreDecidesBetweenTwoClassesWhereTheLossDoes) {
+  const auto value = [](const std::string& name, const std::string& loss) {
+    return value_over(fitting_metric(name, loss, {kFree, 1}), floats({2, 1}, {0.7f, 0.2f}), labels({1, 1}));
+  };
+  for (const char* name : {"accuracy", "binary_accuracy", "recall"}) {
+    EXPECT_EQ(value(name, "bce_with_logits"), 1.0) << name;
+    EXPECT_EQ(value(name, ""), 1.0) << name;
+    EXPECT_EQ(value(name, "bce"), 0.5) << name;
+  }
+  EXPECT_EQ(fitting_metric("accuracy", "bce", {kFree})->name(), "accuracy");
+  EXPECT_EQ(
+      value_over(fitting_metric("accuracy", "cross_entropy", {kFree, 2}), floats({1, 2}, {0.1f, 0.9f}), labels({1})),
+      1.0);
+  EXPECT_EQ(fitting_metric("mse", "mse", {kFree, 1})->name(), "mse");
+  EXPECT_THROW(fitting_metric("acuracy", "bce", {kFree, 1}), Error);
+}
+
 TEST(Metrics, BinaryAccuracyAndErrors) {
   EXPECT_EQ(value_over(binary_accuracy(), floats({4, 1}, {0.4f, 0.6f, 0.6f, 0.5f}), labels({0, 1, 0, 0})), 0.75);
   const Tensor predictions = floats({2, 2}, {1, 2, 3, 4});

@@ -35,12 +35,15 @@ struct RowTensor {
 
 extern "C" {
 
-JNIEXPORT jlong JNICALL Java_io_thalweg_jni_NativeScores_create(JNIEnv* env, jclass, jstring metrics, jstring loss) {
+JNIEXPORT jlong JNICALL Java_io_thalweg_jni_NativeScores_create(JNIEnv* env, jclass, jstring metrics, jstring loss,
+                                                                jlongArray output_dims) {
   return guarded<jlong>(env, 0, [&]() -> jlong {
     tw_scores* scores = nullptr;
     const std::string loss_name = text_from(env, loss);
+    const std::vector<int64_t> dims = numbers_from(env, output_dims);
     const tw_status status =
-        tw_scores_create(text_from(env, metrics).c_str(), loss != nullptr ? loss_name.c_str() : nullptr, &scores);
+        tw_scores_create(text_from(env, metrics).c_str(), loss != nullptr ? loss_name.c_str() : nullptr, dims.data(),
+                         static_cast<int32_t>(dims.size()), &scores);
     return succeeded(env, status) ? handle_of(scores) : 0;
   });
 }

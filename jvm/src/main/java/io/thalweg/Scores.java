@@ -11,9 +11,10 @@ public final class Scores implements AutoCloseable {
   /**
    * @param metrics names separated by commas
    * @param loss the name of one; null for none
+   * @param outputDims of one row of the model's output
    */
-  public Scores(String metrics, String loss) {
-    handle = NativeScores.create(metrics, loss);
+  public Scores(String metrics, String loss, long[] outputDims) {
+    handle = NativeScores.create(metrics, loss, outputDims);
   }
 
   /** What a loss takes for the target of a row, as tw_scores_targets describes it; {@code outputDims} are of one row. */

@@ -11,7 +11,7 @@ public final class NativeScores {
 
   private NativeScores() {}
 
-  public static native long create(String metrics, String loss);
+  public static native long create(String metrics, String loss, long[] outputDims);
 
   public static native void add(
       long scores, long rows, ByteBuffer outputs, long[] outputDims, ByteBuffer targets, long[] targetDims);
