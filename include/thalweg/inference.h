@@ -61,7 +61,7 @@ struct ModelSummary {
   /// Nodes of each operator, functions expanded; those of graphs inside nodes count too.
   std::map<std::string, int64_t> operators;
   int64_t nodes = 0;
-  /// Elements and bytes of the weights; single numbers and other small initialisers do not count.
+  /// Elements and bytes of the weights: of all arrays among the initialisers of floating types or of 8 bits.
   int64_t parameters = 0;
   size_t weight_bytes = 0;
   /// What it was loaded to compute in.

@@ -13,6 +13,7 @@
 
 #include "base/threads.h"
 #include "data/batch_pool.h"
+#include "data/patience.h"
 #include "data/rows.h"
 
 namespace thalweg::data {
@@ -58,10 +59,6 @@ Tensor without_rows(const Tensor& tensor, const std::vector<int64_t>& bad) {
 
 /// How often a thread that waits asks whether it still should.
 constexpr std::chrono::milliseconds kLookEvery{100};
-/// What threads have for their end after a wait for them was given up.
-constexpr std::chrono::seconds kLastGrace{2};
-/// More could not be added to a time.
-constexpr std::chrono::seconds kLongest = std::chrono::hours(24 * 365);
 
 using Clock = std::chrono::steady_clock;
 
@@ -243,7 +240,7 @@ bool Reading::end() {
   std::unique_lock<std::mutex> lock(mutex_);
   stop_ = true;
   wanted_.notify_all();
-  const std::chrono::seconds grace = gave_up_ ? kLastGrace : std::min(options_.patience, kLongest);
+  const std::chrono::seconds grace = gave_up_ ? kLastGrace : std::min(options_.patience, kLongestPatience);
   return ended_.wait_for(lock, grace, [&] { return running_ == 0; });
 }
 
@@ -251,7 +248,7 @@ bool Reading::end() {
 void Reading::wait_for_batch(std::unique_lock<std::mutex>& lock) {
   const auto ready = [&] { return failure_ || (slots_.empty() ? remaining_ == 0 : slots_.front()->complete()); };
   const auto begin = Clock::now();
-  std::chrono::seconds patience = std::min(options_.patience, kLongest);
+  std::chrono::seconds patience = std::min(options_.patience, kLongestPatience);
   auto deadline = begin + patience;
   bool stopping = false;
   for (;;) {

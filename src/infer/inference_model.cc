@@ -37,17 +37,25 @@ void count_nodes(const onnx::GraphProto& graph, ModelSummary& summary) {
   }
 }
 
-ModelSummary summarize(const onnx::ModelFile& model, const Variables& weights) {
+/// Whether an initialiser is what people call parameters, rather than a shape, an axis or a single number.
+bool is_parameter(const onnx::TensorProto& tensor) {
+  const auto dtype = onnx::dtype_of(tensor.data_type);
+  return dtype.has_value() && (is_floating(*dtype) || size_of(*dtype) == 1) && *dtype != DType::kBool &&
+         !tensor.dims.empty();
+}
+
+ModelSummary summarize(const onnx::ModelFile& model) {
   ModelSummary summary;
   summary.name = model.proto.graph.name;
   summary.opset = model.opset("");
   summary.producer = model.proto.producer_name;
   if (!model.proto.producer_version.empty()) summary.producer += " " + model.proto.producer_version;
   count_nodes(model.proto.graph, summary);
-  for (size_t i = 0; i < weights.size(); ++i) {
-    const int64_t elements = weights.type(i).shape.num_elements();
-    summary.parameters += elements;
-    summary.weight_bytes += static_cast<size_t>(elements) * size_of(weights.type(i).dtype);
+  for (const onnx::TensorProto& tensor : model.proto.graph.initializer) {
+    if (!is_parameter(tensor)) continue;
+    const TensorType type = model.type(tensor);
+    summary.parameters += type.shape.num_elements();
+    summary.weight_bytes += static_cast<size_t>(type.shape.num_elements()) * size_of(type.dtype);
   }
   return summary;
 }
@@ -105,7 +113,7 @@ struct InferenceModel::Impl {
     }
     for (const auto& [key, value] : context.model->proto.metadata_props) metadata[key] = value;
     context.precision = options.precision.value_or(declared_precision());
-    summary = summarize(*context.model, *context.variables);
+    summary = summarize(*context.model);
     summary.precision = context.precision;
   }
 

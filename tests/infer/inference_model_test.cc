@@ -51,6 +51,8 @@ TEST(InferenceModel, DescribesAndRunsForAnyBatch) {
   EXPECT_EQ(model.inputs()[0].dimension_names[0], "N");
   EXPECT_EQ(model.outputs()[0].name, "y");
   EXPECT_EQ(model.metadata().at("author"), "a test");
+  EXPECT_EQ(model.summary().parameters, 2);
+  EXPECT_EQ(model.summary().weight_bytes, 2 * sizeof(float));
   for (int64_t batch = 1; batch <= 3; ++batch) {
     const Tensor y = model.run({Tensor::full<float>({batch, 2}, 1.5F)}).at(0);
     ASSERT_EQ(y.shape(), (Shape{batch, 2}));

@@ -11,13 +11,10 @@
 #include <mutex>
 #include <thread>
 
+#include "data/patience.h"
+
 namespace thalweg::data {
 namespace {
-
-/// What threads have for their end after a wait for them was given up.
-constexpr std::chrono::seconds kLastGrace{2};
-/// More could not be added to a time.
-constexpr std::chrono::seconds kLongest = std::chrono::hours(24 * 365);
 
 struct Entry {
   bool ready = false;
@@ -32,7 +29,7 @@ class BlockStore::Impl : public std::enable_shared_from_this<BlockStore::Impl> {
  public:
   Impl(Options options, Load load) : options_(std::move(options)), load_(std::move(load)) {
     options_.ahead = std::max<size_t>(options_.ahead, 1);
-    options_.patience = std::min(options_.patience, kLongest);
+    options_.patience = std::min(options_.patience, kLongestPatience);
   }
 
   BlockPtr get(size_t number);
