@@ -8,8 +8,10 @@ if(NOT SKBUILD)
   endif()
 endif()
 find_package(Python 3.10 REQUIRED COMPONENTS Interpreter Development.Module)
-execute_process(COMMAND "${Python_EXECUTABLE}" -m nanobind --cmake_dir OUTPUT_VARIABLE nanobind_ROOT
-                OUTPUT_STRIP_TRAILING_WHITESPACE COMMAND_ERROR_IS_FATAL ANY)
+if(NOT nanobind_ROOT)
+  execute_process(COMMAND "${Python_EXECUTABLE}" -m nanobind --cmake_dir OUTPUT_VARIABLE nanobind_ROOT
+                  OUTPUT_STRIP_TRAILING_WHITESPACE COMMAND_ERROR_IS_FATAL ANY)
+endif()
 find_package(nanobind 3.1 CONFIG REQUIRED)
 
 set(python_package_dir "${PROJECT_BINARY_DIR}/python/thalweg")

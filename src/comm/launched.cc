@@ -1,6 +1,7 @@
 // Copyright The Thalweg Authors. SPDX-License-Identifier: Apache-2.0
 #include <unistd.h>
 
+#include <chrono>
 #include <condition_variable>
 #include <cstdio>
 #include <cstdlib>
@@ -8,7 +9,6 @@
 #include <optional>
 #include <thread>
 
-#include "base/deadline.h"
 #include "comm/mpi_world.h"
 #include "comm/socket.h"
 #include "comm/world_group.h"
@@ -61,7 +61,7 @@ class StartWatch {
                 stderr,
                 "thalweg: MPI does not start: not all of the processes that mpirun has started have come after "
                 "%.0f s ('mpirun --timeout' ends such a job)\n",
-                since_.elapsed());
+                std::chrono::duration<double>(std::chrono::steady_clock::now() - begin_).count());
           }
         }) {}
   ~StartWatch() {
@@ -79,7 +79,7 @@ class StartWatch {
   std::mutex mutex_;
   std::condition_variable changed_;
   bool started_ = false;
-  Deadline since_{std::chrono::seconds(0)};
+  const std::chrono::steady_clock::time_point begin_ = std::chrono::steady_clock::now();
   std::thread thread_;
 };
 

@@ -3,6 +3,8 @@
 import importlib.metadata
 import importlib.resources
 import pathlib
+import subprocess
+import sys
 import tempfile
 
 import numpy
@@ -21,6 +23,15 @@ with tempfile.TemporaryDirectory() as folder:
     path = str(pathlib.Path(folder) / "model.onnx")
     model.save(path)
     numpy.testing.assert_allclose(thalweg.Model.load(path)(x), model(x), rtol=1e-5, atol=1e-6)
+
+    # The command that comes with the package.
+    program = pathlib.Path(sys.executable).parent / "thalweg"
+    told = subprocess.run([program, "explain", path, "--batch", "2"], capture_output=True, text=True, timeout=60)
+    assert told.returncode == 0 and "Conv" in told.stdout, told
+    csv = pathlib.Path(folder) / "two.csv"
+    csv.write_text("a,b\n1,2\n3,4\n")
+    told = subprocess.run([program, "data", str(csv)], capture_output=True, text=True, timeout=60)
+    assert told.returncode == 0 and "2 rows" in told.stdout, told
 
 package = importlib.resources.files("thalweg")
 assert package.joinpath("py.typed").is_file()
