@@ -102,7 +102,12 @@ FileDescriptor retry(const Deadline& deadline, std::string& error, Attempt attem
   for (;;) {
     FileDescriptor socket = attempt();
     if (socket.valid()) return socket;
-    if (deadline.expired() || deadline.remaining() <= kRetry) return {};
+    if (deadline.expired()) return {};
+    if (const auto left = deadline.remaining(); left <= kRetry) {
+      // Whoever asks why must see that the time was over, not that somebody was lost before.
+      std::this_thread::sleep_for(left);
+      return {};
+    }
     error.clear();
     std::this_thread::sleep_for(kRetry);
   }

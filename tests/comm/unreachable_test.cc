@@ -15,6 +15,8 @@ using ::testing::HasSubstr;
 
 constexpr const char* kSecret = "secret";
 constexpr std::chrono::seconds kLong{120};
+/// Half of it goes by until somebody is given up; the other half does for going on, however busy the machine is.
+constexpr std::chrono::seconds kPatient{6};
 
 class Unreachable : public ::testing::Test {
  protected:
@@ -39,8 +41,8 @@ class Unreachable : public ::testing::Test {
     return result;
   }
   /// Talks to the rendezvous as a member does, at an address where nobody listens.
-  std::unique_ptr<comm::ControlChannel> make_mute() const {
-    const comm::MemberInfo info{"mute", "mute", "other host", "", "", "l"};
+  std::unique_ptr<comm::ControlChannel> make_mute(int seat = -1) const {
+    const comm::MemberInfo info{"mute", "mute", "other host", "", "", "l", seat};
     return std::make_unique<comm::ControlChannel>(options(kLong), info, 1, Deadline(kLong), false);
   }
 
@@ -49,12 +51,25 @@ class Unreachable : public ::testing::Test {
 
 TEST_F(Unreachable, TheGroupGoesOnWithoutANewcomerThatItCannotReach) {
   meet(1, kLong);
-  const std::unique_ptr<comm::Group> group = comm::Group::join(options(std::chrono::seconds(2)));
+  const std::unique_ptr<comm::Group> group = comm::Group::join(options(kPatient));
   const std::unique_ptr<comm::ControlChannel> mute = make_mute();
   while (!group->newcomers_waiting()) std::this_thread::sleep_for(std::chrono::milliseconds(5));
   group->next_epoch("");
   EXPECT_EQ(group->size(), 1);
   EXPECT_TRUE(group->communicator().barrier().ok());
+  EXPECT_THAT(error_text([&] { mute->next(2, ""); }), HasSubstr("cannot reach it at"));
+}
+
+TEST_F(Unreachable, ANewcomerThatMembersConnectToIsGivenUpWhereItRefuses) {
+  meet(1, kLong);
+  // By its seat the newcomer comes before the member, which therefore is the one that connects.
+  comm::GroupOptions second = options(kPatient);
+  second.seat = 1;
+  const std::unique_ptr<comm::Group> group = comm::Group::join(second);
+  const std::unique_ptr<comm::ControlChannel> mute = make_mute(0);
+  while (!group->newcomers_waiting()) std::this_thread::sleep_for(std::chrono::milliseconds(5));
+  group->next_epoch("");
+  EXPECT_EQ(group->size(), 1);
   EXPECT_THAT(error_text([&] { mute->next(2, ""); }), HasSubstr("cannot reach it at"));
 }
 
