@@ -44,6 +44,10 @@ void StatusLine::update(const std::string& text) {
     line(text);
     return;
   }
+  redraw(text);
+}
+
+void StatusLine::redraw(const std::string& text) {
   const std::string shown = text.substr(0, width());
   const std::string blank(live_width_ > shown.size() ? live_width_ - shown.size() : 0, ' ');
   std::fprintf(out_, "\r%s%s", shown.c_str(), blank.c_str());

@@ -24,6 +24,8 @@ class StatusLine {
   bool is_live() const { return live_width_ > 0; }
   /// Takes away what is_live.
   void erase();
+  /// Shows again on a terminal what was erased. It is no news: the next update is due as soon as it was without this.
+  void redraw(const std::string& text);
 
  private:
   using Clock = std::chrono::steady_clock;

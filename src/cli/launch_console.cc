@@ -9,7 +9,7 @@ void LaunchConsole::print_above(const Print& print) {
   const bool live = status_.is_live();
   status_.erase();
   print();
-  if (live) status_.update(live_);
+  if (live) status_.redraw(live_);
 }
 
 void LaunchConsole::print_lines(int worker, const std::vector<std::string>& lines) {
