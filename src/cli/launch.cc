@@ -98,6 +98,8 @@ class Launch : public Command {
     /// The group's epoch, and how often this worker had come to it, when the process was started.
     uint64_t epoch = 0;
     int arrivals = 0;
+    /// The last epoch that the process has taken part in; that in which it was started if there is none.
+    uint64_t last_epoch = 0;
     /// It was told to end, the hard way.
     bool killed = false;
     RestartHistory history;
@@ -167,7 +169,7 @@ class Launch : public Command {
     command.open_files = worker_files_;
     if (!no_pin_) command.processors = processors_[static_cast<size_t>(index)];
     const comm::Rendezvous::State group = rendezvous_->state();
-    worker.epoch = group.epoch;
+    worker.epoch = worker.last_epoch = group.epoch;
     worker.arrivals = arrivals(group, index);
     worker.started = Clock::now();
     worker.start_at.reset();
@@ -220,6 +222,7 @@ class Launch : public Command {
   /// False if nothing is left to do for the worker.
   bool look_after(int index) {
     Worker& worker = workers_[static_cast<size_t>(index)];
+    if (is_member(index)) worker.last_epoch = group_.epoch;
     if (worker.process != nullptr) {
       if (const auto status = take_output_and_status(index)) {
         after_end(index, *status);
@@ -299,7 +302,9 @@ class Launch : public Command {
     Worker& worker = workers_[static_cast<size_t>(index)];
     const Clock::time_point now = Clock::now();
     const bool joined = arrivals(group_, index) > worker.arrivals;
-    const WorkerFailure failure{status, joined, now - worker.started, group_.epoch};
+    // Others may have gone on before this process had ended.
+    if (is_member(index)) worker.last_epoch = group_.epoch;
+    const WorkerFailure failure{status, joined, now - worker.started, worker.last_epoch};
     futile_.note_step(sync::group_step(group_.members));
     if (futile_.after_failure(failure, now)) return give_up_the_group(index, status);
     const RestartDecision next = worker.history.after_failure(failure);

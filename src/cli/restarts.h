@@ -15,7 +15,7 @@ struct WorkerFailure {
   /// It had come to the group's rendezvous.
   bool joined = false;
   std::chrono::steady_clock::duration lasted{};
-  /// That the group was in.
+  /// Of the group, the last that the worker took part in.
   uint64_t epoch = 0;
 };
 

@@ -206,6 +206,34 @@ TEST_F(LaunchFaults, AnErrorThatEveryAttemptMeetsIsNotRepeatedForEver) {
   EXPECT_EQ(run.error.find("thalweg: launch: ", last), std::string::npos) << run.error;
 }
 
+TEST_F(LaunchFaults, WorkersThatFailTogetherAndTakeTheirTimeToEndMakeOneAttempt) {
+  // Of each worker the first life fails when its trainer is killed, and ends when it may.
+  const auto launcher =
+      launch({"-n", "3"}, "if [ ! -e $F/$THALWEG_WORKER.pid ]; then " + train() +
+                              " & echo $! > $F/$THALWEG_WORKER.pid; wait; "
+                              "until [ -e $F/$THALWEG_WORKER.end ]; do sleep 0.02; done; exit 1; fi; exec " +
+                              train());
+  wait_for_training(*launcher);
+  // So that those who start again do not come further at once, which would make up for any failure.
+  std::this_thread::sleep_for(std::chrono::seconds(2));
+  // At the same time: nobody is to go on without those who are killed first.
+  for (const int number : {SIGSTOP, SIGKILL}) {
+    for (int i = 0; i < 3; ++i) ::kill(pid_of(i), number);
+  }
+  for (int i = 0; i < 3; ++i) {
+    const std::string name = "worker " + std::to_string(i);
+    write_bytes(folder_ / (std::to_string(i) + ".end"), "");
+    wait_for_text(*launcher, name + " ended with status 1; starting it again");
+    // Until the group has formed with it.
+    ASSERT_TRUE(eventually([&] {
+      const std::string text = launcher->error();
+      return text.find(" members", text.find(name + " has come", text.find(name + " ended"))) != std::string::npos;
+    })) << launcher->error();
+  }
+  launcher->signal(SIGTERM);
+  EXPECT_EQ(launcher->wait().exit_code, 1);
+}
+
 TEST_F(LaunchFaults, TheLastLineIsAboutTheLastStep) {
   const ProcessResult run = launch({"-n", "2"}, train(30))->wait();
   EXPECT_EQ(run.exit_code, 0) << run.error;
