@@ -141,8 +141,10 @@ std::string group_progress(const std::vector<comm::Rendezvous::Member>& members,
 }
 
 int64_t group_step(const std::vector<comm::Rendezvous::Member>& members) {
+  // More than a run can make, which what somebody says may claim.
+  constexpr double kMost = 1e18;
   double step = 0;
-  for (const Report& report : read(members)) step = std::max(step, report.step);
+  for (const Report& report : read(members)) step = std::max(step, std::min(report.step, kMost));
   return static_cast<int64_t>(step);
 }
 

@@ -57,6 +57,11 @@ TEST(GroupProgressLine, KnowsTheStepOfTheOneThatIsFurthest) {
   EXPECT_EQ(sync::group_step({{"worker 0", ""}, member("worker 1", 0.1, 7), member("worker 2", 0.1, 5)}), 7);
 }
 
+TEST(GroupProgressLine, TakesStepsThatNobodyCanHaveMade) {
+  EXPECT_EQ(sync::group_step({{"worker 0", R"({"step": 1e300})"}}), 1'000'000'000'000'000'000);
+  EXPECT_EQ(sync::group_step({{"worker 0", R"({"step": -1e300})"}}), 0);
+}
+
 TEST(GroupProgressLine, TakesMembersThatHaveSaidNothingOrNonsense) {
   EXPECT_EQ(sync::group_progress({}), "");
   EXPECT_EQ(sync::group_progress({{"worker 0", ""}, {"worker 1", "[1, 2"}}), "");
