@@ -26,6 +26,13 @@ std::string resolved(const std::string& path) {
   return error ? path : target.string();
 }
 
+/// A rename would put a file in the place of a device, such as /dev/null.
+void require_ordinary(const std::string& path) {
+  std::error_code error;
+  const std::filesystem::file_status status = std::filesystem::status(path, error);
+  TW_REQUIRE(!std::filesystem::is_other(status), "cannot write ", path, ": it is a device, a pipe or a socket");
+}
+
 /// Makes the rename durable. File systems that cannot sync a directory say EINVAL, and have nothing to sync.
 int sync_directory_of(const std::string& path) {
   std::filesystem::path parent = std::filesystem::path(path).parent_path();
@@ -58,6 +65,7 @@ void remove_leftovers(const std::string& path) {
 }  // namespace
 
 AtomicFile::AtomicFile(const std::string& path) : path_(resolved(path)) {
+  require_ordinary(path_);
   static std::atomic<unsigned> counter{0};
   temporary_ = path_ + kTemporary + std::to_string(::getpid()) + "-" + std::to_string(++counter);
   constexpr int kMode = 0666;  // the process's mask takes away what it must

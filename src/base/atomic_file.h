@@ -8,8 +8,8 @@ namespace thalweg {
 
 /// Writes a file so that its path holds either the old content or all of the new, whatever happens in between: the data
 /// goes to a temporary file beside it, which commit() makes durable and renames. Without commit() the temporary file is
-/// removed and the old file stays as it was. A symbolic link is followed. Every failure throws an Error that names the
-/// path and the system's reason.
+/// removed and the old file stays as it was. A symbolic link is followed; what is neither a file nor a folder, such as
+/// a device, is refused. Every failure throws an Error that names the path and the system's reason.
 ///
 /// A process that is killed leaves `<path>.tmp-<pid>-<number>` behind, which nobody will read. The next commit() of the
 /// same path removes it if it is an hour old: before, it may belong to a process of another machine.

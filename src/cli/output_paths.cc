@@ -30,6 +30,7 @@ void require_writable_file(const std::string& path) {
   const fs::path file = fs::is_symlink(path, unknown) ? fs::weakly_canonical(path, unknown) : fs::path(path);
   TW_REQUIRE(!fs::is_directory(file, unknown) && file.has_filename(), "'", path,
              "' is a folder: give the path of a file");
+  TW_REQUIRE(!fs::is_other(file, unknown), "cannot write to '", path, "': it is a device, a pipe or a socket");
   const fs::path folder = file.has_parent_path() ? file.parent_path() : fs::path(".");
   TW_REQUIRE(fs::is_directory(folder, unknown), "cannot write to '", path, "': there is no folder '", folder.string(),
              "'");

@@ -5,8 +5,8 @@
 
 namespace thalweg::cli {
 
-/// Throws Error if a file cannot be put there: the folder is missing or lets nobody write, or the path is a folder.
-/// Leaves nothing behind.
+/// Throws Error if a file cannot be put there: the folder is missing or lets nobody write, or the path is a folder or a
+/// device. Leaves nothing behind.
 void require_writable_file(const std::string& path);
 
 /// Throws Error if a folder cannot be made there, with those above it, or takes no files. Leaves nothing behind.

@@ -3,6 +3,7 @@
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <sys/stat.h>
 
 #include "support/error_text.h"
 #include "support/file_size_limit.h"
@@ -81,6 +82,16 @@ TEST(AtomicFile, FailedWriteKeepsTheOldFileAndRemovesTheNew) {
   EXPECT_THAT(message,
               AllOf(HasSubstr("cannot write " + path), HasSubstr("File too large"), HasSubstr("after 65536 bytes")));
   EXPECT_EQ(read_bytes(path), "old");
+  EXPECT_EQ(directory.num_files(), 1U);
+}
+
+TEST(AtomicFile, WhatIsNoFileIsNotReplacedByOne) {
+  const TemporaryDirectory directory;
+  const std::string path = directory / "pipe";
+  ASSERT_EQ(::mkfifo(path.c_str(), 0600), 0);
+  EXPECT_THAT(error_text([&] { AtomicFile(path).commit(); }),
+              AllOf(HasSubstr("cannot write " + path), HasSubstr("a device, a pipe or a socket")));
+  EXPECT_TRUE(std::filesystem::is_fifo(path));
   EXPECT_EQ(directory.num_files(), 1U);
 }
 

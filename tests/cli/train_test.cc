@@ -309,6 +309,7 @@ TEST(TrainJobErrors, OutputThatCannotBeWrittenIsFoundBeforeTheDataAreRead) {
   for (const Case& wrong :
        {Case{"output.model=" + folder / "none/model.onnx", "there is no folder '" + folder / "none'"},
         Case{"output.model=" + folder.path().string(), "is a folder: give the path of a file"},
+        Case{"output.model=/dev/null", "cannot write to '/dev/null': it is a device"},
         Case{"output.model=/proc/model.onnx", "cannot write to '/proc/model.onnx': "},
         Case{"output.model=" + file + "/model.onnx", "there is no folder '" + file + "'"},
         Case{"output.checkpoints=/proc/x", "cannot write to '/proc/x': "},
