@@ -17,12 +17,11 @@ namespace {
 using ::testing::HasSubstr;
 using ::testing::Not;
 
-ProcessResult launch(std::vector<std::string> options, const std::vector<std::string>& command,
-                     const std::vector<std::string>& environment = {}) {
+ProcessResult launch(std::vector<std::string> options, const std::vector<std::string>& command) {
   options.insert(options.begin(), "launch");
   options.push_back("--");
   options.insert(options.end(), command.begin(), command.end());
-  return run_program(options, environment);
+  return run_program(options);
 }
 
 ProcessResult launch_shell(const std::vector<std::string>& options, const std::string& script) {
@@ -118,11 +117,17 @@ TEST(Launch, EachWorkerGetsProcessorsOfItsOwn) {
   EXPECT_EQ(mask(free, "[0]"), mask(free, "[1]"));
 }
 
-/// A shell's words that allow what follows one processor only.
-std::string on_one_processor() {
+/// Those of this process: what a quota leaves of them does not count.
+cpu_set_t usable_processors() {
   cpu_set_t mask;
   CPU_ZERO(&mask);
   ::sched_getaffinity(0, sizeof mask, &mask);
+  return mask;
+}
+
+/// A shell's words that allow what follows one processor only.
+std::string on_one_processor() {
+  const cpu_set_t mask = usable_processors();
   size_t first = 0;
   while (CPU_ISSET(first, &mask) == 0) ++first;
   return "taskset -c " + std::to_string(first) + " ";
@@ -147,11 +152,14 @@ TEST(Launch, WorkersThatShareProcessorsHaveOneEachAndDoNotSpin) {
 }
 
 TEST(Launch, ProcessorsAreDealtInTurns) {
-  const int workers = 2 * available_processors() + 1;
+  const cpu_set_t usable = usable_processors();
+  const int workers = 2 * CPU_COUNT(&usable) + 1;
   const ProcessResult run = launch_shell({"-n", std::to_string(workers)}, "grep Cpus_allowed_list /proc/self/status");
+  EXPECT_EQ(run.exit_code, 0) << run.error;
   std::map<std::string, int> counts;
   std::istringstream lines(run.out);
   for (std::string line; std::getline(lines, line);) ++counts[line.substr(line.rfind('\t') + 1)];
+  EXPECT_EQ(counts.size(), static_cast<size_t>(CPU_COUNT(&usable))) << run.out;
   for (const auto& [processors, count] : counts) {
     EXPECT_EQ(processors.find_first_not_of("0123456789"), std::string::npos) << processors;
     EXPECT_LE(count, 3) << processors;
