@@ -118,6 +118,7 @@ class Launch : public Command {
   /// The last words, and what the program ends with.
   int finish() {
     group_ = rendezvous_->state();
+    console_.print_notes();
     futile_.note_step(sync::group_step(group_.members));
     const std::string& progress = progress_of(group_.members);
     if (shows_group() && !progress.empty()) console_.end(progress);
@@ -146,7 +147,8 @@ class Launch : public Command {
     options.max_size = count_;
     options.settle = std::chrono::duration<double>(settle_);
     options.form_timeout = std::chrono::duration<double>(form_timeout_);
-    options.log = [this](const std::string& line) { console_.say(line); };
+    // Not `say`: the group must not stand still while nobody reads what workers print.
+    options.log = [this](const std::string& line) { console_.note(line); };
     for (int i = 0; i < count_; ++i) options.expected.push_back(name_of(i));
     return options;
   }
@@ -267,6 +269,7 @@ class Launch : public Command {
   }
 
   void show_progress() {
+    console_.print_notes();
     const std::vector<comm::Rendezvous::Member> members = rendezvous_->state().members;
     futile_.note_step(sync::group_step(members));
     if (!shows_group()) return;

@@ -206,6 +206,20 @@ TEST_F(LaunchFaults, AnErrorThatEveryAttemptMeetsIsNotRepeatedForEver) {
   EXPECT_EQ(run.error.find("thalweg: launch: ", last), std::string::npos) << run.error;
 }
 
+TEST_F(LaunchFaults, TheGroupGoesOnWhileNobodyReadsWhatWorkersPrint) {
+  // Far more than pipes hold, before the group can form.
+  write_bytes(folder_ / "worker", "if [ $THALWEG_WORKER = 1 ]; then yes talk | head -c 2000000 & sleep 1; fi; " +
+                                      train(2) + " > /dev/null 2>&1");
+  RunningProcess launcher("/bin/sh",
+                          {"-c", TW_PROGRAM " launch -n 2 -- sh $F/worker | "
+                                            "(until [ -e $F/read ]; do sleep 0.05; done; cat > /dev/null)"},
+                          {"F=" + folder_.path().string()});
+  EXPECT_TRUE(eventually([&] { return has_model(); }));
+  write_bytes(folder_ / "read", "");
+  EXPECT_EQ(launcher.wait().exit_code, 0) << launcher.error();
+  EXPECT_THAT(launcher.error(), HasSubstr("epoch 1 has "));
+}
+
 TEST_F(LaunchFaults, WorkersThatFailTogetherAndTakeTheirTimeToEndMakeOneAttempt) {
   // Of each worker the first life fails when its trainer is killed, and ends when it may.
   const auto launcher =
