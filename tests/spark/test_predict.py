@@ -9,6 +9,7 @@ from pyspark.sql import functions
 
 import thalweg
 import thalweg.spark
+from thalweg import nn
 
 
 @pytest.fixture(scope="module")
@@ -167,3 +168,22 @@ def test_columns_of_the_same_name_stay(frame, perceptron):
     assert predicted.columns == ["id", "array", "n", "n", "sc.ores"]
     row = predicted.orderBy("id").first()
     assert (row[2], row[3]) == tuple(frame.orderBy("id").select("a", "b").first())
+
+
+def test_outputs_that_are_chosen_give_their_names_to_the_columns(frame, numbers, tmp_path):
+    class TwoHeads(nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.first = nn.Linear(4, 3)
+            self.second = nn.Linear(4, 2)
+
+        def forward(self, x):
+            return {"first": self.first(x), "second": self.second(x)}
+
+    model = thalweg.Model(TwoHeads(), [thalweg.Input((None, 4))])
+    model.save(str(tmp_path / "heads.onnx"))
+    for chosen in (["second"], ["second", "first"]):
+        stage = thalweg.spark.Model.load(tmp_path / "heads.onnx", input_cols=["array"], outputs=chosen)
+        predicted = stage.transform(frame)
+        assert predicted.columns == [*frame.columns, *chosen]
+        np.testing.assert_allclose(answers(predicted, "second"), model(numbers)[1], rtol=1e-5, atol=1e-6)

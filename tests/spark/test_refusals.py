@@ -66,6 +66,22 @@ def test_names_may_differ_by_case_where_spark_tells_them_apart(spark, frame, per
         spark.conf.unset("spark.sql.caseSensitive")
 
 
+def test_the_case_of_names_counts_as_in_the_session_of_the_rows(spark, perceptron):
+    exact = spark.newSession()
+    exact.conf.set("spark.sql.caseSensitive", "true")
+    query = "SELECT array(float(id), 2.0f, 3.0f, 4.0f) x, int(id % 3) y FROM range(60)"
+    model = thalweg.spark.Model.load(perceptron[0], input_cols=["x"], output_cols=["X"])
+    assert model.transform(exact.sql(query)).columns == ["x", "y", "X"]
+    assert estimator(output_cols=["X"]).fit(exact.sql(query)).getOrDefault("outputCols") == ["X"]
+    # The session that is active counts no more than the other.
+    exact.createDataFrame([(1,)], "a int")
+    try:
+        for call in (lambda: model.transform(spark.sql(query)), lambda: estimator(output_cols=["X"]).fit(spark.sql(query))):
+            assert "the output column 'X' exists already" in refusal(spark, call)
+    finally:
+        spark.createDataFrame([(1,)], "a int")
+
+
 FITS = {
     "too few names of classes": ("classNames has 2 entries, but the model has 3 classes", {"class_names": ["a", "b"]}),
     "too many names of classes": ("classNames has 4 entries", {"class_names": ["a", "b", "c", "d"]}),

@@ -46,6 +46,7 @@ final class Fit {
 
   private final ThalwegEstimator estimator;
   private final StructType schema;
+  private final boolean caseSensitive;
   private final Dataset<Row> rows;
   private final JavaSparkContext context;
   private final Workers workers;
@@ -54,6 +55,7 @@ final class Fit {
   Fit(ThalwegEstimator estimator, Dataset<?> dataset) {
     this.estimator = estimator;
     this.schema = dataset.schema();
+    this.caseSensitive = QueryPlans.caseSensitive(dataset);
     checkValues();
     this.rows = used(dataset.toDF());
     this.context = JavaSparkContext.fromSparkContext(dataset.sparkSession().sparkContext());
@@ -75,7 +77,7 @@ final class Fit {
           "training takes models with one output; this one has " + description.outputs().size() + ": "
               + description.outputs().stream().map(ValueInfo::toString).collect(Collectors.joining(", ")));
     }
-    estimator.schemaAfter(schema, description);
+    estimator.schemaAfter(schema, description, caseSensitive);
   }
 
   /** With the columns that the model sees, and what names the images in messages: Spark need not read the others. */

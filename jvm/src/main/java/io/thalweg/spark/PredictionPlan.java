@@ -29,8 +29,8 @@ record PredictionPlan(
   private static final int ROWS_OF_UNKNOWN_SIZE = 32;
 
   /** The schema after the stage. */
-  StructType schema(StructType before) {
-    return OutputColumn.appended(before, outputs);
+  StructType schema(StructType before, boolean caseSensitive) {
+    return OutputColumn.appended(before, outputs, caseSensitive);
   }
 
   /** The rows that a run takes if the model fixes their number, otherwise -1. */

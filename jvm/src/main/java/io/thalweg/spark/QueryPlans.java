@@ -6,6 +6,7 @@ import org.apache.spark.sql.Column;
 import org.apache.spark.sql.Dataset;
 import org.apache.spark.sql.Row;
 import org.apache.spark.sql.execution.QueryExecution;
+import org.apache.spark.sql.internal.SQLConf;
 
 /** How Spark computes a DataFrame. */
 final class QueryPlans {
@@ -14,6 +15,11 @@ final class QueryPlans {
   /** By its name as it stands, dots and all. */
   static Column column(Dataset<Row> rows, String name) {
     return rows.col("`" + name.replace("`", "``") + "`");
+  }
+
+  /** Of the session that the rows belong to, which need not be the one that is active on this thread. */
+  static boolean caseSensitive(Dataset<?> rows) {
+    return Boolean.parseBoolean(rows.sparkSession().conf().get(SQLConf.CASE_SENSITIVE().key()));
   }
 
   /** The method is in Dataset itself in Spark 3, in a class derived from it in Spark 4. */

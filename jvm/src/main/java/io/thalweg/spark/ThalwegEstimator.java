@@ -19,6 +19,7 @@ import org.apache.spark.ml.util.MLWritable;
 import org.apache.spark.ml.util.MLWriter;
 import org.apache.spark.sql.Dataset;
 import org.apache.spark.sql.SparkSession;
+import org.apache.spark.sql.internal.SQLConf;
 import org.apache.spark.sql.types.StringType;
 import org.apache.spark.sql.types.StructType;
 
@@ -189,13 +190,13 @@ public final class ThalwegEstimator extends Estimator<ThalwegModel> implements T
         schema.apply(column);
       }
     }
-    return schemaAfter(schema, describe());
+    return schemaAfter(schema, describe(), SQLConf.get().caseSensitiveAnalysis());
   }
 
   /** The same of a model that is known already. Throws if the trained model could not give the columns that are asked for. */
-  StructType schemaAfter(StructType schema, ModelDescription description) {
+  StructType schemaAfter(StructType schema, ModelDescription description, boolean caseSensitive) {
     checkClassNames(description);
-    return OutputColumn.appended(schema, outputColumns(schema, description));
+    return OutputColumn.appended(schema, outputColumns(schema, description), caseSensitive);
   }
 
   private void checkClassNames(ModelDescription description) {

@@ -24,6 +24,7 @@ import org.apache.spark.ml.util.MLWriter;
 import org.apache.spark.sql.Dataset;
 import org.apache.spark.sql.Row;
 import org.apache.spark.sql.SparkSession;
+import org.apache.spark.sql.internal.SQLConf;
 import org.apache.spark.sql.types.StructType;
 
 /**
@@ -142,13 +143,13 @@ public final class ThalwegModel extends Model<ThalwegModel> implements Predictio
     PredictionPlan plan = plan(dataset.schema());
     boolean spread = (boolean) getOrDefault((Param<?>) spread());
     Dataset<Row> rows = spread ? Spreading.spread(dataset.toDF()) : dataset.toDF();
-    MappedColumns columns = new MappedColumns(plan.schema(dataset.schema()));
+    MappedColumns columns = new MappedColumns(plan.schema(dataset.schema(), QueryPlans.caseSensitive(dataset)));
     return columns.restore(rows.mapPartitions(new PredictionTask(broadcast(rows.sparkSession()), plan), columns.encoder()));
   }
 
   @Override
   public StructType transformSchema(StructType schema) {
-    return plan(schema).schema(schema);
+    return plan(schema).schema(schema, SQLConf.get().caseSensitiveAnalysis());
   }
 
   /** The same for all copies of this stage. */

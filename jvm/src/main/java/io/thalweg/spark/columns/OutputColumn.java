@@ -16,7 +16,6 @@ import java.util.TreeSet;
 import org.apache.spark.ml.linalg.DenseVector;
 import org.apache.spark.ml.linalg.SQLDataTypes;
 import org.apache.spark.sql.RowFactory;
-import org.apache.spark.sql.internal.SQLConf;
 import org.apache.spark.sql.types.DataType;
 import org.apache.spark.sql.types.DataTypes;
 import org.apache.spark.sql.types.StructField;
@@ -57,14 +56,15 @@ public final class OutputColumn implements Serializable {
   /**
    * The columns that a stage adds.
    *
-   * @param columns their names; null: one for each output, called as that is
+   * @param columns their names; null: one for each output that is chosen, called as that is
    * @param chosen the name of the output for each; null: the only one, or all in order
    * @param kinds the kind of each, or one for all
    */
   public static List<OutputColumn> list(
       String[] columns, String[] chosen, String[] kinds, List<ValueInfo> outputs, List<String> classNames) {
     List<String> known = outputs.stream().map(ValueInfo::name).toList();
-    String[] names = columns != null ? columns : known.toArray(new String[0]);
+    String[] all = chosen != null ? chosen : known.toArray(new String[0]);
+    String[] names = columns != null ? columns : all;
     checkLength("outputs", chosen, names);
     checkLength("outputKinds", kinds, names);
     List<OutputColumn> result = new ArrayList<>();
@@ -87,10 +87,12 @@ public final class OutputColumn implements Serializable {
     }
   }
 
-  /** The schema with these columns behind it. */
-  public static StructType appended(StructType before, List<OutputColumn> columns) {
-    // As Spark looks names up: by default it could not tell 'a' from 'A' afterwards.
-    boolean caseSensitive = SQLConf.get().caseSensitiveAnalysis();
+  /**
+   * The schema with these columns behind it.
+   *
+   * @param caseSensitive whether Spark looks names up so: by default it could not tell 'a' from 'A' afterwards
+   */
+  public static StructType appended(StructType before, List<OutputColumn> columns, boolean caseSensitive) {
     Comparator<String> order = caseSensitive ? Comparator.naturalOrder() : String.CASE_INSENSITIVE_ORDER;
     Set<String> taken = new TreeSet<>(order);
     Collections.addAll(taken, before.fieldNames());
