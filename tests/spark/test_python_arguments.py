@@ -48,8 +48,10 @@ def test_how_it_was_trained_is_not_how_it_predicts(frame, tmp_path):
     ("epochs", 3.0, 3), ("epochs", np.int64(2), 2), ("seed", np.uint8(7), 7), ("memory_bytes", 2**40, 2**40),
     ("tls", np.bool_(False), False), ("feature_cols", "x", ["x"]), ("feature_cols", ("x",), ["x"]),
     ("label_cols", np.array(["y"]), ["y"]), ("output_kinds", "class", ["class"]),
-    ("checkpoints", pathlib.Path("/tmp/run"), "/tmp/run"), ("settings", {"optimizer.momentum": np.float64(0.5)},
-                                                            ["optimizer.momentum=0.5"]),
+    ("checkpoints", pathlib.Path("/tmp/run"), "/tmp/run"),
+    ("settings", {"optimizer.momentum": np.float64(0.5)}, ["optimizer.momentum=0.5"]),
+    ("settings", {"output.checkpoints": pathlib.Path("/tmp/run")}, ['output.checkpoints="/tmp/run"']),
+    ("settings", ["optimizer.momentum=0.5"], ["optimizer.momentum=0.5"]),
 ])
 def test_values_become_those_of_java(spark, name, given, held):
     stage = estimator(**{name: given})
@@ -66,11 +68,18 @@ def test_values_become_those_of_java(spark, name, given, held):
     ("epochs", True, 'param "epochs"'), ("batch_size", 2**40, 'param "batchSize".*less than 32 bits'),
     ("learning_rate", "fast", 'param "learningRate".*a number'), ("tls", 1, 'param "tls".*True or False, not 1'),
     ("loss", 3, 'param "loss".*a text'), ("feature_cols", 3, 'param "inputCols".*list of texts'),
+    ("settings", 3, 'param "settings".*list of texts'),
+    ("settings", {"train.patience": object()}, "settings, train.patience.*a text, a number"),
     ("feature_cols", [3], 'param "inputCols".*list of texts'), ("label_cols", {"y"}, 'param "labelCols".*list of texts'),
 ])
 def test_values_that_are_of_another_kind_are_named(spark, name, given, said):
     with pytest.raises(TypeError, match=said):
         estimator(**{name: given})
+
+
+def test_feature_cols_and_input_cols_are_the_same(spark):
+    assert estimator(feature_cols=None, input_cols=["x"]).getOrDefault("inputCols") == ["x"]
+    assert estimator(feature_cols=None, inputCols=["x"]).getOrDefault("inputCols") == ["x"]
 
 
 def test_values_of_a_model_and_of_a_grid(spark, frame, perceptron):
@@ -89,6 +98,8 @@ def test_arguments_of_an_evaluation(frame):
     assert model.evaluate(frame, "y", metrics="accuracy") == model.evaluate(frame, ["y"], metrics=("accuracy",))
     with pytest.raises(TypeError, match="metrics.*list of texts, not 3"):
         model.evaluate(frame, metrics=3)
+    with pytest.raises(TypeError, match="loss.*a text, not 3"):
+        model.evaluate(frame, loss=3)
 
 
 # ---- Models, sessions and files
@@ -104,11 +115,13 @@ def test_what_a_model_needs_is_said(spark, perceptron):
 
 def test_images_of_the_active_session(spark, tmp_path):
     (tmp_path / "a.png").write_bytes(b"no image, but nobody looks")
-    for read in (thalweg.spark.read_images(tmp_path), thalweg.spark.read_images(str(tmp_path), 1),
+    for read in (thalweg.spark.read_images(tmp_path), thalweg.spark.read_images(str(tmp_path), np.int64(1)),
                  thalweg.spark.read_images(spark, tmp_path, partitions=1), thalweg.spark.read_images(spark, path=str(tmp_path))):
         assert [row.length for row in read.collect()] == [26]
     with pytest.raises(TypeError, match="the path of images is None"):
         thalweg.spark.read_images(spark)
+    with pytest.raises(TypeError, match="partitions.*a whole number, not 'many'"):
+        thalweg.spark.read_images(tmp_path, "many")
 
 
 def test_a_stage_of_another_class_says_what_it_is(frame, perceptron, tmp_path):

@@ -28,7 +28,7 @@ def _whole(value, bits):
     return number
 
 
-def _int(value):
+def integer(value):
     return _whole(value, _INT_BITS)
 
 
@@ -49,7 +49,7 @@ def _boolean(value):
     return bool(value)
 
 
-def _text(value):
+def text(value):
     if not isinstance(value, (str, os.PathLike)):
         raise _mismatch("a text", value)
     return str(value)
@@ -71,9 +71,9 @@ def texts(value):
 _CONVERTERS = {
     "BooleanParam": _boolean,
     "DoubleParam": _number,
-    "IntParam": _int,
+    "IntParam": integer,
     "LongParam": _long,
-    "Param": _text,
+    "Param": text,
     "StringArrayParam": texts,
 }
 
@@ -83,9 +83,18 @@ def converter(java_param):
     return _CONVERTERS[java_param.getClass().getSimpleName()]
 
 
-def named_texts(name, value):
-    """An argument that is a list of texts or None."""
+def plain(value):
+    """A number of numpy or a path as what JSON has for it."""
+    if isinstance(value, numpy.generic):
+        return value.item()
+    if isinstance(value, os.PathLike):
+        return str(value)
+    raise _mismatch("a text, a number, True, False or a list of these", value)
+
+
+def named(name, convert, value):
+    """An argument that is no parameter of a stage, as what `convert` makes of it; None stays None."""
     try:
-        return value if value is None else texts(value)
+        return value if value is None else convert(value)
     except TypeError as problem:
         raise TypeError(f"Invalid value of {name}. {problem}") from None

@@ -11,6 +11,7 @@ from pyspark.sql import SparkSession
 
 import thalweg
 from thalweg.spark import progress
+from thalweg.spark.arguments import plain
 from thalweg.spark.errors import engine_errors
 from thalweg.spark.interrupts import cancellable
 from thalweg.spark.jar import java_class
@@ -37,9 +38,10 @@ class Estimator(Stage, JavaEstimator):
         self._java_obj = java_class(SparkSession.active(), self._java_class)()
         self._resetUid(self._java_obj.uid())
         self._create_params_from_java()
-        given = dict(params, input_cols=feature_cols, label_cols=label_cols,
-                     preprocessing=_json(preprocessing), augmentation=_json(augmentation),
-                     settings=settings and [f"{key}={_literal(value)}" for key, value in settings.items()])
+        if feature_cols is not None:
+            params["input_cols"] = feature_cols
+        given = dict(params, label_cols=label_cols, preprocessing=_json(preprocessing), augmentation=_json(augmentation),
+                     settings=_assignments(settings))
         if model is not None:
             given["model"] = _source(model, inputs, example_inputs)
         set_params(self, {name: value for name, value in given.items() if value is not None})
@@ -60,9 +62,19 @@ def _json(value):
     return value if value is None or isinstance(value, str) else json.dumps(value)
 
 
-def _literal(value):
+def _assignments(settings):
+    """A dict as the lines that Java takes."""
+    if not isinstance(settings, dict):
+        return settings
+    return [f"{key}={_literal(key, value)}" for key, value in settings.items()]
+
+
+def _literal(key, value):
     """As in TOML."""
-    return value if isinstance(value, str) else json.dumps(value, default=lambda number: number.item())
+    try:
+        return value if isinstance(value, str) else json.dumps(value, default=plain)
+    except TypeError as problem:
+        raise TypeError(f"Invalid value of settings, {key}. {problem}") from None
 
 
 def _source(model, inputs, example_inputs):

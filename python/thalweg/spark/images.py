@@ -4,6 +4,7 @@ import os
 
 from pyspark.sql import DataFrame, SparkSession
 
+from thalweg.spark.arguments import integer, named
 from thalweg.spark.errors import engine_errors
 from thalweg.spark.jar import java_class
 
@@ -19,5 +20,6 @@ def read_images(spark, path=None, partitions=0):
         spark, path = SparkSession.active(), spark
     if not isinstance(path, (str, os.PathLike)):
         raise TypeError(f"the path of images is {path!r}: read_images(path), or read_images(spark, path)")
+    partitions = named("partitions", integer, partitions)
     with engine_errors():
         return DataFrame(java_class(spark, "ImageFiles").read(spark._jsparkSession, str(path), partitions), spark)

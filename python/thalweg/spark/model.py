@@ -6,7 +6,7 @@ import os
 from pyspark.ml.wrapper import JavaModel
 from pyspark.sql import SparkSession
 
-from thalweg.spark.arguments import named_texts
+from thalweg.spark.arguments import named, text, texts
 from thalweg.spark.errors import engine_errors
 from thalweg.spark.interrupts import cancellable
 from thalweg.spark.jar import java_class
@@ -69,10 +69,11 @@ class Model(Stage, JavaModel):
         Label columns and loss are those of the fit unless they are given; the metrics then are accuracy where labels are
         classes, and none otherwise.
         """
-        asked = [_java_texts(frame, named_texts("label_cols", label_cols)), _java_texts(frame, named_texts("metrics", metrics))]
+        asked = [_java_texts(frame, named("label_cols", texts, label_cols)), _java_texts(frame, named("metrics", texts, metrics)),
+                 named("loss", text, loss)]
         self._transfer_params_to_java()
         with engine_errors():
-            return json.loads(cancellable(frame.sparkSession, lambda: self._java_obj.evaluate(frame._jdf, *asked, loss)))
+            return json.loads(cancellable(frame.sparkSession, lambda: self._java_obj.evaluate(frame._jdf, *asked)))
 
 
 def _java_texts(frame, values):
