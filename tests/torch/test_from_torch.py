@@ -70,6 +70,10 @@ LAYERS = {
     "group_norm": (nn.GroupNorm(2, 6), (2, 6, 5)),
     "batch_norm1d": (nn.BatchNorm1d(6), (4, 6)),
     "batch_norm2d without affine": (nn.BatchNorm2d(6, affine=False), (2, 6, 4, 4)),
+    "instance_norm1d": (nn.InstanceNorm1d(6), (2, 6, 5)),
+    "instance_norm1d with affine": (nn.InstanceNorm1d(6, affine=True), (2, 6, 5)),
+    "instance_norm2d": (nn.InstanceNorm2d(6, eps=0.1), (2, 6, 4, 5)),
+    "instance_norm2d with affine": (nn.InstanceNorm2d(6, affine=True), (2, 6, 4, 5)),
     "pixel shuffle": (nn.PixelShuffle(2), (2, 8, 3, 3)),
     "reflection pad": (nn.ReflectionPad2d((1, 2, 0, 1)), (2, 3, 5, 5)),
     "constant pad": (nn.ConstantPad1d((1, 2), 0.5), (2, 3, 5)),
@@ -94,6 +98,13 @@ FUNCTIONS = {
     "arithmetic": (lambda x, y: (2 - x) * y**2 / (y.abs() + 1) - x.pow(3) + 1 / (x * x + 1), [(2, 5), (2, 5)]),
     "einsum": (lambda x, y: torch.einsum("bij,bjk->bik", x, y), [(2, 3, 4), (2, 4, 5)]),
     "top": (lambda x: x.topk(3, 1)[0] + x.max(1, keepdim=True)[0], [(2, 8)]),
+    "sort": (lambda x: x.sort(1)[0] - x.sort(-1, descending=True)[0] * torch.arange(6), [(2, 6)]),
+    "order": (lambda x: x.argsort(1) + 10 * x.argsort(1, descending=True) + 100 * x.sort(1)[1], [(2, 6)]),
+    "stable order": (
+        lambda x: torch.argsort(x.round(), dim=1, stable=True) + x.round().sort(dim=1, stable=True)[0],
+        [(2, 9)],
+    ),
+    "classes": (lambda x: nn.functional.one_hot(x.argmax(1), 5) * x + nn.functional.one_hot(x.argmax(1), 5), [(2, 5)]),
     "attention": (
         lambda q, k: nn.functional.scaled_dot_product_attention(q, k, k, is_causal=True),
         [(2, 2, 6, 8), (2, 2, 6, 8)],
@@ -368,6 +379,25 @@ def test_tied_weights_are_one_parameter_of_several_names():
     assert model.weight("words.weight").min() == 3
     with pytest.raises(thalweg.Error, match="differ"):
         model.load_state_dict({"words.weight": ones, "head.weight": 2 * ones})
+
+
+def test_what_depends_on_the_content_of_a_batch_says_what_to_do():
+    with pytest.raises(thalweg.Error, match="sorts along the batch.*free_batch=False"):
+        thalweg.from_torch(Function(lambda x: x.sort(0)[0]), torch.randn(3, 2))
+    model = thalweg.from_torch(Function(lambda x: x.sort(0)[0]), torch.randn(3, 2), free_batch=False)
+    assert model(np.array([[3, 1], [1, 2], [2, 0]], "float32")).tolist() == [[1, 0], [2, 1], [3, 2]]
+    with pytest.raises(thalweg.Error, match="num_classes"):
+        thalweg.from_torch(Function(lambda x: nn.functional.one_hot(x) + 1), torch.tensor([0, 2, 1]))
+
+
+def test_instance_norm_uses_running_statistics_without_learning_them():
+    module = nn.InstanceNorm1d(4, track_running_stats=True)
+    module(torch.randn(8, 4, 5) + 2)
+    with pytest.raises(thalweg.Error, match="track_running_stats.*training=False"):
+        thalweg.from_torch(module, torch.randn(2, 4, 5))
+    x = torch.randn(3, 4, 5)
+    model = thalweg.from_torch(module, torch.randn(2, 4, 5), training=False)
+    assert error(model(x.numpy()), module.eval()(x)) < TOLERANCE
 
 
 def test_wrong_arguments():

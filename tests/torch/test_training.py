@@ -79,6 +79,33 @@ def test_convolutions_with_batch_norm():
     assert_same_training(module, torch.randn(STEPS * BATCH, 3, 12, 12))
 
 
+@pytest.mark.parametrize("affine", [True, False])
+def test_instance_norm(affine):
+    module = nn.Sequential(
+        nn.Conv2d(3, 6, 3, bias=False), nn.InstanceNorm2d(6, affine=affine), nn.ReLU(), nn.Flatten(2),
+        nn.Conv1d(6, 4, 3, bias=False), nn.InstanceNorm1d(4, affine=affine), nn.SiLU(), nn.Flatten(), nn.Linear(4 * 14, 3),
+    )  # fmt: skip
+    assert_same_training(module, torch.randn(STEPS * BATCH, 3, 6, 6))
+
+
+class Ordered(nn.Module):
+    """What is sorted, and the places of the largest as classes."""
+
+    def __init__(self):
+        super().__init__()
+        self.body = nn.Linear(4, 6)
+        self.head = nn.Linear(12, 3)
+
+    def forward(self, x):
+        y = self.body(x)
+        best = nn.functional.one_hot(y.topk(2, 1)[1], 6).sum(1)
+        return self.head(torch.cat([y.sort(1, descending=True)[0], y * best], 1))
+
+
+def test_sorted_values():
+    assert_same_training(Ordered(), torch.randn(STEPS * BATCH, 4))
+
+
 @pytest.mark.parametrize("kind", [nn.LSTM, nn.GRU])
 def test_recurrent_layers(kind):
     assert_same_training(Text(kind), torch.randint(0, 30, (STEPS * BATCH, 6)))

@@ -40,8 +40,11 @@ def export_module(module, args, kwargs, free_batch, training):
         try:
             return _export_free(module, leaves, structure) if free_batch else _export(module, args, kwargs, None)
         except Exception as error:
-            if _packs_sequences(error.__cause__ or error):
+            cause = error.__cause__ or error
+            if _packs_sequences(cause):
                 raise Error(_PACKED) from error
+            if _counts_classes(cause):
+                raise Error(_COUNTED) from error
             raise
 
 
@@ -49,6 +52,17 @@ _PACKED = (
     "the module packs sequences (pack_padded_sequence), which torch.export cannot follow: let the layer run over the padded "
     "sequences, and take the last output of each by its length, y[torch.arange(y.size(0)), lengths - 1]"
 )
+
+
+_COUNTED = (
+    "the module has one_hot take the number of classes from the data, and with it the shape of its result, which "
+    "torch.export cannot follow: give num_classes, one_hot(x, num_classes)"
+)
+
+
+def _counts_classes(error):
+    """Whether an export ended in a one_hot that asks for the largest class."""
+    return any(frame.f_code.co_name == "one_hot" for frame, _ in traceback.walk_tb(error.__traceback__))
 
 
 def _packs_sequences(error):

@@ -199,6 +199,17 @@ def native_group_norm(converter, x, weight, bias, n, c, hxw, group, eps):
     return (group_norm(converter, x, group, weight, bias, eps), None, None)
 
 
+@converts("instance_norm.default")
+def instance_norm(converter, x, weight, bias, running_mean, running_var, use_input_stats, momentum, eps, _=False):
+    if not use_input_stats:
+        return batch_norm_inference(converter, x, weight, bias, running_mean, running_var, momentum, eps)[0]
+    if running_mean is not None:
+        converter.fail("would learn running statistics (track_running_stats=True): convert with training=False to use them")
+    x = converter.value(x)
+    # Each channel is a group of its own.
+    return ops.group_norm(x, _optional(converter, weight), _optional(converter, bias), x.shape[1], eps)
+
+
 @converts("softmax.int", "_softmax.default")
 def softmax(converter, x, dim, *_, **__):
     return ops.softmax(converter.value(x, converter.dtype()), dim)

@@ -55,6 +55,36 @@ def topk(converter, x, k, dim=-1, largest=True, sorted=True):
     return ops.top_k(converter.value(x), k, dim, largest)
 
 
+def _sorted(converter, x, dim, descending):
+    """Values and places; top_k keeps the order of equal elements, so that every sort is stable."""
+    x = converter.value(x)
+    if x.ndim == 0:
+        converter.fail("sorts a single number")
+    if x.shape[dim] is None:
+        converter.fail("sorts along the batch, which is free: convert with free_batch=False")
+    return ops.top_k(x, x.shape[dim], dim, descending)
+
+
+@converts("sort.default")
+def sort(converter, x, dim=-1, descending=False):
+    return _sorted(converter, x, dim, descending)
+
+
+@converts("sort.stable")
+def sort_stable(converter, x, *, stable=None, dim=-1, descending=False):
+    return _sorted(converter, x, dim, descending)
+
+
+@converts("argsort.default")
+def argsort(converter, x, dim=-1, descending=False):
+    return _sorted(converter, x, dim, descending)[1]
+
+
+@converts("argsort.stable")
+def argsort_stable(converter, x, *, stable, dim=-1, descending=False):
+    return _sorted(converter, x, dim, descending)[1]
+
+
 @converts("cumsum.default")
 def cumsum(converter, x, dim, dtype=None):
     return ops.cumsum(converter.value(x, dtype), dim)

@@ -229,6 +229,13 @@ def index_select(converter, x, dim, index):
     return ops.gather(converter.value(x), converter.value(index), dim)
 
 
+@converts("one_hot.default")
+def one_hot(converter, indices, num_classes):
+    classes = converter.value(torch.arange(num_classes))
+    chosen = ops.equal(ops.unsqueeze(converter.value(indices, torch.int64), [len(converter.shape()) - 1]), classes)
+    return ops.cast(chosen, "int64")
+
+
 @converts("gather.default")
 def gather(converter, x, dim, index, **_):
     return ops.gather_elements(converter.value(x), converter.value(index), dim)
