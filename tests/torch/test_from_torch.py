@@ -109,6 +109,7 @@ FUNCTIONS = {
         lambda q, k: nn.functional.scaled_dot_product_attention(q, k, k, is_causal=True),
         [(2, 2, 6, 8), (2, 2, 6, 8)],
     ),
+    "count": (lambda x: torch.arange(x.size(0))[:, None] + torch.arange(0, 3 * x.size(0), 3)[:, None] + x, [(2, 3)]),
     "fill": (lambda x: torch.cat([torch.ones(x.size(0), 1), x, x.new_zeros(x.size(0), 2)], 1), [(2, 3)]),
 }
 
@@ -481,7 +482,7 @@ def test_accelerate_keeps_what_is_no_tensor_among_results():
 
 
 def test_accelerate_fixes_the_batch_where_a_free_one_does_not_convert():
-    module = Function(lambda x: torch.arange(0, 2 * x.shape[0], 2)[:, None] + x)
+    module = Function(lambda x: torch.arange(1, 1 + x.shape[0])[:, None] + x)
     with pytest.raises(thalweg.Error, match="arange"):
         thalweg.from_torch(module, torch.zeros(3, 2))
     fast = thalweg.accelerate(module)

@@ -274,7 +274,7 @@ def cast(converter, x, *_, **__):
     if isinstance(x, Filled):
         return Filled(x.shape, x.number, converter.dtype())
     if isinstance(x, Counted):
-        return Counted(x.size, converter.dtype())
+        return Counted(x.size, converter.dtype(), x.step)
     return converter.value(x, converter.dtype())
 
 
@@ -303,9 +303,10 @@ def full(converter, _, number, *__, **___):
 @converts("arange.default", "arange.start", "arange.start_step")
 def arange(converter, *bounds, **_):
     start, end, step = bounds if len(bounds) == 3 else (*bounds, 1) if len(bounds) == 2 else (0, *bounds, 1)
-    if (start, step) != (0, 1) or not isinstance(end, FreeSize):
-        converter.fail(f"counts from {start} to {end} by {step}: with a free size only from 0 and by 1")
-    return Counted(end, converter.dtype())
+    count = end.divided_by(step) if isinstance(end, FreeSize) and isinstance(step, int) and start == 0 else None
+    if count is None:
+        converter.fail(f"counts from {start} to {end} by {step}: to a free size only from 0 and by what divides it")
+    return Counted(count, converter.dtype(), step)
 
 
 @converts("fill.Scalar")

@@ -9,6 +9,7 @@ import torch.utils._pytree as pytree
 from torch.export.graph_signature import InputKind, OutputKind
 
 import thalweg._torch.arithmetic  # noqa: F401 (these register conversions)
+import thalweg._torch.bags  # noqa: F401
 import thalweg._torch.layers  # noqa: F401
 import thalweg._torch.recurrent  # noqa: F401
 import thalweg._torch.reductions  # noqa: F401
@@ -76,8 +77,8 @@ class Converter:
         if isinstance(given, Filled):
             given = self.fill(given)
         elif isinstance(given, Counted):
-            ones = self.fill(Filled([given.size], 1, torch.int64))
-            given = self.value(ops.cumsum(ones, 0, exclusive=True), given.dtype)
+            steps = self.fill(Filled([given.size], given.step, torch.int64))
+            given = self.value(ops.cumsum(steps, 0, exclusive=True), given.dtype)
         elif isinstance(given, torch.Tensor):
             given = self.graph.constant((given if dtype is None else given.to(dtype)).detach().contiguous())
         elif not isinstance(given, Value):

@@ -24,6 +24,11 @@ class FreeSize:
         """Rather than something computed of one."""
         return self._symbolic.is_symbol
 
+    def divided_by(self, number):
+        """The size that this is a multiple of by `number`, whatever the batch; None if it need not be one."""
+        quotient = self._symbolic / number
+        return FreeSize(quotient) if quotient.is_integer else None
+
     def value(self, sizes):
         """In a run in which each symbol has the size that `sizes` gives for its name."""
         return int(self._symbolic.subs({symbol: sizes[str(symbol)] for symbol in self._symbolic.free_symbols}))
@@ -47,11 +52,12 @@ class Filled:
 
 
 class Counted:
-    """The numbers from 0 to a free size, in order."""
+    """The numbers 0, step, 2 * step, ...: as many as a free size says."""
 
-    def __init__(self, size, dtype):
+    def __init__(self, size, dtype, step=1):
         self.size = size
         self.dtype = dtype
+        self.step = step
 
 
 def reshape_target(shape, target):
