@@ -34,8 +34,8 @@ def trained_by_torch(module, inputs, labels, batch=BATCH):
     return module.state_dict()
 
 
-def trained_by_thalweg(module, inputs, labels, batch=BATCH):
-    model = thalweg.from_torch(module, inputs[:batch])
+def trained_by_thalweg(module, inputs, labels, batch=BATCH, example=None):
+    model = thalweg.from_torch(module, inputs[:batch] if example is None else example)
     samples = data.TensorDataset([inputs.numpy()], [labels.numpy()])
     options = {"learning_rate": RATE, "batch_size": batch, "shuffle": False, "epochs": 1, "progress": "none"}
     thalweg.Trainer(model, "cross_entropy", "sgd", **options).fit(samples)

@@ -6,12 +6,16 @@ import torch
 import torch.utils._pytree as pytree
 
 from thalweg._core import Error, Model, Value
-from thalweg._torch.convert import convert_module
+from thalweg._torch.convert import computed_dtype, convert_module
 from thalweg._torch.export import BatchNotFree
 from thalweg._torch.free import FreeSize
 
 
-_TENSOR = object()
+class _TensorOf:
+    """Stands for a tensor among the outputs."""
+
+    def __init__(self, dtype):
+        self.dtype = dtype
 
 
 class _Conversion:
@@ -20,7 +24,10 @@ class _Conversion:
     def __init__(self, structure, leaves, converted, options):
         self._model = Model(converted.graph, **options)
         # Values of the graph stand for tensors, all else for itself.
-        self._outputs = [_TENSOR if isinstance(output, Value) else output for output in converted.outputs]
+        self._outputs = [
+            _TensorOf(dtype) if isinstance(output, Value) else output
+            for output, dtype in zip(converted.outputs, converted.output_dtypes)
+        ]
         self._out_spec = converted.program.call_spec.out_spec
         self._free_sizes = converted.free_sizes
         self._structure = structure
@@ -31,11 +38,15 @@ class _Conversion:
         ]
 
     def run(self, leaves):
-        inputs = [leaf.detach().numpy() for leaf in leaves if isinstance(leaf, torch.Tensor)]
+        tensors = [leaf.detach() for leaf in leaves if isinstance(leaf, torch.Tensor)]
+        inputs = [tensor.to(computed_dtype(tensor.dtype)).numpy() for tensor in tensors]
         result = self._model(*inputs)
-        tensors = iter(map(torch.from_numpy, result if isinstance(result, tuple) else (result,)))
+        results = iter(map(torch.from_numpy, result if isinstance(result, tuple) else (result,)))
         sizes = {name: inputs[number].shape[dim] for name, (number, dim) in self._free_sizes.items()}
-        outputs = [next(tensors) if output is _TENSOR else _size_in(sizes, output) for output in self._outputs]
+        outputs = [
+            next(results).to(output.dtype) if isinstance(output, _TensorOf) else _size_in(sizes, output)
+            for output in self._outputs
+        ]
         return pytree.tree_unflatten(outputs, self._out_spec)
 
     def takes(self, structure, leaves):

@@ -32,6 +32,19 @@ def name_of_dtype(dtype):
     return str(dtype).removeprefix("torch.")
 
 
+def computed_dtype(dtype):
+    """The element type that stands for one of PyTorch: bfloat16 and float16 are computed in float32.
+
+    What a module is stored in need not be what it is computed in; that is for the model's precision to say.
+    """
+    return torch.float32 if dtype in (torch.bfloat16, torch.float16) else dtype
+
+
+def _held(tensor):
+    """A tensor of the module as the graph holds it."""
+    return tensor.detach().to(computed_dtype(tensor.dtype)).contiguous()
+
+
 def _conversion(target):
     return _FOLLOWED.get(target) or CONVERSIONS.get(str(target))
 
@@ -51,6 +64,8 @@ class Converter:
         self.problems = Problems()
         # What the module returns: values of the graph, and what is no tensor: None, numbers, sizes.
         self.outputs = []
+        # The element type that the module gives each of them; None for what is no tensor.
+        self.output_dtypes = []
         # For each free size of an input, by name: the number of that input, and the dimension.
         self.free_sizes = {}
         # Parameters have one name in the graph; the other names of those that are shared, each with that one.
@@ -74,22 +89,23 @@ class Converter:
 
     def value(self, given, dtype=None):
         """A value of the graph for a value, a constant tensor or a filled one; cast to `dtype` if that differs."""
+        dtype = None if dtype is None else computed_dtype(dtype)
         if isinstance(given, Filled):
             given = self.fill(given)
         elif isinstance(given, Counted):
             steps = self.fill(Filled([given.size], given.step, torch.int64))
             given = self.value(ops.cumsum(steps, 0, exclusive=True), given.dtype)
         elif isinstance(given, torch.Tensor):
-            given = self.graph.constant((given if dtype is None else given.to(dtype)).detach().contiguous())
+            given = self.graph.constant(_held(given if dtype is None else given.to(dtype)))
         elif not isinstance(given, Value):
             given = self.graph.constant(torch.tensor(given, dtype=dtype or self.dtype()))
         wanted = None if dtype is None else name_of_dtype(dtype)
         return given if wanted is None or given.dtype == wanted else ops.cast(given, wanted)
 
     def dtype(self):
-        """Of the (first) result of the present operator."""
+        """That the (first) result of the present operator is computed in."""
         result = self.node.meta["val"]
-        return (result[0] if isinstance(result, (tuple, list)) else result).dtype
+        return computed_dtype((result[0] if isinstance(result, (tuple, list)) else result).dtype)
 
     def shape(self):
         """Of the result of the present operator, with FreeSize for free dimensions."""
@@ -136,7 +152,7 @@ class Converter:
         if spec.kind == InputKind.PARAMETER:
             return self._parameter(spec.target)
         if spec.kind == InputKind.BUFFER and spec.target in self._mutated and not self._counts_batches(spec.target):
-            return self.graph.state(spec.target, self.program.state_dict[spec.target].detach().contiguous())
+            return self.graph.state(spec.target, _held(self.program.state_dict[spec.target]))
         held = self.program.state_dict if spec.target in self.program.state_dict else self.program.constants
         return held[spec.target].detach()
 
@@ -146,7 +162,7 @@ class Converter:
         if known is not None:
             self.other_names[name] = known.name
             return known
-        value = self.graph.parameter(name, parameter.detach().contiguous(), parameter.requires_grad)
+        value = self.graph.parameter(name, _held(parameter), parameter.requires_grad)
         self._shared[id(parameter)] = value
         return value
 
@@ -163,7 +179,7 @@ class Converter:
         for dim, size in enumerate(sizes):
             if isinstance(size, FreeSize) and size.is_symbol:
                 self.free_sizes.setdefault(size.expression, (number, dim))
-        return self.graph.input(name, shape, name_of_dtype(example.dtype))
+        return self.graph.input(name, shape, name_of_dtype(computed_dtype(example.dtype)))
 
     def _call(self, node):
         if _gives_size(node):
@@ -201,11 +217,17 @@ class Converter:
                     self.graph.assign(state, self.value(self._results[result]))
             elif spec.kind == OutputKind.USER_OUTPUT:
                 self.outputs.append(self._output(result))
+                self.output_dtypes.append(self._dtype_of(result))
         values = [output for output in self.outputs if isinstance(output, Value)]
         if not values:
             self.fail("the module returns no tensor")
         for number, value in enumerate(values):
             self.graph.mark_output(value, "output" if len(values) == 1 else f"output{number}")
+
+    @staticmethod
+    def _dtype_of(result):
+        given = result.meta.get("val") if isinstance(result, torch.fx.Node) else result
+        return given.dtype if isinstance(given, torch.Tensor) else None
 
     def _output(self, result):
         given = self._results[result] if isinstance(result, torch.fx.Node) else result
