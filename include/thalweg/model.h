@@ -70,7 +70,7 @@ class Model {
   void save_weights(const std::string& path) const;
   /// Throws Error with every name that is missing, unexpected or of another shape, before any weight has changed. With
   /// `strict` off only shapes must agree: names that either side lacks are passed over. Floating types are converted.
-  /// How many batches PyTorch's batch normalisation has seen ("...num_batches_tracked") is never unexpected.
+  /// How many batches PyTorch's batch normalisation has seen ("...num_batches_tracked") is never missing or unexpected.
   void load_weights(const std::string& path, bool strict = true);
   /// The same with weights in memory.
   void set_weights(const std::map<std::string, Tensor>& weights, bool strict = true);

@@ -63,7 +63,7 @@ class GivenWeights {
   const std::map<std::string, Tensor>& weights_;
 };
 
-/// PyTorch's batch normalisation saves how often it was trained, which no model here depends on.
+/// PyTorch's batch normalisation saves how often it was trained, which no model here depends on: files may lack it.
 bool counts_batches(std::string_view name) { return name.ends_with("num_batches_tracked"); }
 
 template <typename Source>
@@ -73,7 +73,7 @@ std::vector<NamedTensor> match(const Model::Impl& model, const Source& source, b
   for (size_t i = 0; i < variables.size(); ++i) {
     const std::string& name = variables.name(i);
     if (!source.contains(name)) {
-      if (strict) differences.missing(name, variables.type(i));
+      if (strict && !counts_batches(name)) differences.missing(name, variables.type(i));
     } else if (!fits(source.type(name), variables.type(i))) {
       differences.mismatch(name, source.type(name), variables.type(i));
     }

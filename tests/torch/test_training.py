@@ -51,6 +51,7 @@ def assert_same_training(module, inputs, batch=BATCH, tolerance=1e-5):
     before = module.state_dict()
     for name, value in expected.items():
         if name.endswith("num_batches_tracked"):
+            assert actual[name] == value, name
             continue
         change = (value - before[name]).abs().max()
         # What did not move in PyTorch must not move; else the difference counts relative to the weights.

@@ -71,6 +71,16 @@ TEST(Weights, WhatBatchNormalisationCountsInPyTorchIsPassedOver) {
   EXPECT_EQ(floats(model.weight("layer.weight")), (std::vector<float>{2, 2, 2}));
 }
 
+TEST(Weights, WhatBatchNormalisationCountsMayBeLacking) {
+  auto graph = affine_graph(3);
+  graph->state("norm.num_batches_tracked", Tensor::scalar<int64_t>(7));
+  Model model(std::move(graph));
+  model.set_weights(
+      {{"layer.weight", Tensor::full<float>({3}, 2.0F)}, {"layer.bias", Tensor::zeros(DType::kF32, {3})}});
+  EXPECT_EQ(floats(model.weight("layer.weight")), (std::vector<float>{2, 2, 2}));
+  EXPECT_EQ(model.weight("norm.num_batches_tracked").data<int64_t>()[0], 7);
+}
+
 TEST(Weights, NotStrictTakesWhatFits) {
   const TemporaryDirectory folder;
   save_safetensors(folder / "w", {{"layer.weight", Tensor::full<float>({3}, 2.0F).to(DType::kBF16)},

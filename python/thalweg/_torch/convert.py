@@ -151,7 +151,7 @@ class Converter:
             return self._input(spec.arg.name) if isinstance(given, torch.Tensor) else given
         if spec.kind == InputKind.PARAMETER:
             return self._parameter(spec.target)
-        if spec.kind == InputKind.BUFFER and spec.target in self._mutated and not self._counts_batches(spec.target):
+        if spec.kind == InputKind.BUFFER and spec.target in self._mutated:
             return self.graph.state(spec.target, _held(self.program.state_dict[spec.target]))
         held = self.program.state_dict if spec.target in self.program.state_dict else self.program.constants
         return held[spec.target].detach()
@@ -165,11 +165,6 @@ class Converter:
         value = self.graph.parameter(name, _held(parameter), parameter.requires_grad)
         self._shared[id(parameter)] = value
         return value
-
-    @staticmethod
-    def _counts_batches(name):
-        """What batch normalisation counts without using it."""
-        return name.endswith("num_batches_tracked")
 
     def _input(self, name):
         example = self.node.meta["val"]
@@ -212,9 +207,7 @@ class Converter:
             return
         for spec, result in zip(self.program.graph_signature.output_specs, results):
             if spec.kind == OutputKind.BUFFER_MUTATION:
-                state = self.graph.find(spec.target)
-                if state is not None:
-                    self.graph.assign(state, self.value(self._results[result]))
+                self.graph.assign(self.graph.find(spec.target), self.value(self._results[result]))
             elif spec.kind == OutputKind.USER_OUTPUT:
                 self.outputs.append(self._output(result))
                 self.output_dtypes.append(self._dtype_of(result))
