@@ -105,17 +105,17 @@ class Accelerated(torch.nn.Module):
 
     def _convert(self, structure, leaves, args, kwargs):
         try:
-            conversion = self._convert_once(structure, leaves, args, kwargs, free_batch=True)
+            conversion = self._convert_once(structure, leaves, args, kwargs, batch_dim=0)
             # An example of one sample is exported as two; a module that fixes its batch has then the wrong one.
             if conversion.takes(structure, leaves):
                 return conversion
         except (BatchNotFree, Error):
             # It may be the free size that stands in the way.
             pass
-        return self._convert_once(structure, leaves, args, kwargs, free_batch=False)
+        return self._convert_once(structure, leaves, args, kwargs, batch_dim=None)
 
-    def _convert_once(self, structure, leaves, args, kwargs, free_batch):
-        converted = convert_module(self._original[0], args, kwargs, free_batch=free_batch, training=False)
+    def _convert_once(self, structure, leaves, args, kwargs, batch_dim):
+        converted = convert_module(self._original[0], args, kwargs, batch_dim=batch_dim, training=False)
         return _Conversion(structure, leaves, converted, self._options)
 
 

@@ -6,16 +6,17 @@ from torch.export.graph_signature import InputKind
 from thalweg._torch.free import FreeSize, size_from
 
 
-def batch_choices(leaves):
+def batch_choices(leaves, batch_dim):
     """For each leaf the dimension to leave free, or None; the likeliest choice first.
 
-    That is the first one of every tensor. A state of recurrent layers has it second, [layers, batch, features], so that
-    those tensors follow whose size is that of the first tensor's there; those with neither stay fixed.
+    That is `batch_dim` of every tensor. Others than the first may have it elsewhere, as the state of recurrent layers,
+    [layers, batch, features], so that those tensors follow whose size is that of the first tensor's there; those with
+    neither stay fixed.
     """
-    tensors = [leaf for leaf in leaves if isinstance(leaf, torch.Tensor) and leaf.dim() > 0]
+    tensors = [leaf for leaf in leaves if isinstance(leaf, torch.Tensor) and leaf.dim() > batch_dim]
     if not tensors:
         return [(None,) * len(leaves)]
-    size = tensors[0].shape[0]
+    size = tensors[0].shape[batch_dim]
 
     def sharing(leaf, order):
         dims = [dim for dim in order if dim < leaf.dim() and leaf.shape[dim] == size]
@@ -25,11 +26,12 @@ def batch_choices(leaves):
         dims = []
         for leaf in leaves:
             of_batch = isinstance(leaf, torch.Tensor) and leaf.dim() > 0
-            dims.append(None if not of_batch else 0 if leaf is tensors[0] else pick(leaf))
+            dims.append(None if not of_batch else batch_dim if leaf is tensors[0] else pick(leaf))
         return tuple(dims)
 
-    of_all = choice(lambda leaf: 0)
-    return list(dict.fromkeys([of_all, *(choice(lambda leaf: sharing(leaf, order)) for order in ((0, 1), (1, 0)))]))
+    of_all = choice(lambda leaf: batch_dim if leaf.dim() > batch_dim else None)
+    orders = [(0, 1), (1, 0)] if batch_dim == 0 else [(batch_dim, 0), (0, batch_dim)]
+    return list(dict.fromkeys([of_all, *(choice(lambda leaf: sharing(leaf, order)) for order in orders)]))
 
 
 def repeated_once(leaf, dim):
@@ -37,11 +39,11 @@ def repeated_once(leaf, dim):
     return torch.cat([leaf, leaf], dim) if dim is not None and leaf.shape[dim] == 1 else leaf
 
 
-def is_free(program):
-    """Whether the first dimension of the first input has stayed free."""
+def is_free(program, batch_dim):
+    """Whether the batch of the first input that has one has stayed free."""
     inputs = {spec.arg.name for spec in program.graph_signature.input_specs if spec.kind == InputKind.USER_INPUT}
     for node in program.graph.find_nodes(op="placeholder"):
         value = node.meta.get("val")
-        if node.name in inputs and isinstance(value, torch.Tensor) and value.dim() > 0:
-            return isinstance(size_from(value.shape[0]), FreeSize)
+        if node.name in inputs and isinstance(value, torch.Tensor) and value.dim() > batch_dim:
+            return isinstance(size_from(value.shape[batch_dim]), FreeSize)
     return False

@@ -227,9 +227,9 @@ class Converter:
         return self.value(given) if isinstance(given, (Value, torch.Tensor, Filled, Counted)) else given
 
 
-def convert_module(module, args, kwargs, *, free_batch, training):
+def convert_module(module, args, kwargs, *, batch_dim, training):
     """The converter of a module, which holds the graph and what of the module's way to be called is not in it."""
-    program = export_module(module, args, kwargs, free_batch, training)
+    program = export_module(module, args, kwargs, batch_dim, training)
     for _ in range(_ATTEMPTS):
         converter = Converter(program, type(module).__name__)
         converter.convert()
@@ -243,13 +243,21 @@ def convert_module(module, args, kwargs, *, free_batch, training):
 
 
 def from_torch(
-    module: torch.nn.Module, example_inputs, *, free_batch: bool = True, training: bool = True, **options
+    module: torch.nn.Module,
+    example_inputs,
+    *,
+    free_batch: bool = True,
+    batch_dim: int = 0,
+    training: bool = True,
+    **options,
 ) -> Model:
     """A model that computes what a PyTorch module does, for inference and for training.
 
     ``example_inputs`` is a tensor or a tuple of what the module's forward takes. The first dimension of each tensor
-    stays free unless ``free_batch`` is off; all other sizes are those of the examples. Where that cannot be, the
-    dimension is free that has the size of the first input's, as in the state of a recurrent layer. Batch normalisation,
+    stays free unless ``free_batch`` is off; all other sizes are those of the examples. ``batch_dim=1`` is for modules
+    that take sequences first, [time, batch, features], as PyTorch's do unless they are made with batch_first: it leaves
+    the second free in place of the first. Where that cannot be, the dimension is free that has the size of the first
+    input's batch, as in the state of a recurrent layer. bfloat16 and float16 become float32, in weights and inputs. Batch normalisation,
     dropout and the like are taken over in training form even if the module is in inference mode (parts of a module in
     training mode that were put into inference mode by themselves stay there); with ``training`` off the model is what
     the module computes at inference and cannot learn statistics. Nothing is trained through detach() and
@@ -267,12 +275,14 @@ def from_torch(
     examples = example_inputs if isinstance(example_inputs, (tuple, list)) else (example_inputs,)
     failure = None
     try:
-        converted = convert_module(module, examples, {}, free_batch=free_batch, training=training)
+        converted = convert_module(
+            module, examples, {}, batch_dim=batch_dim if free_batch else None, training=training
+        )
     except BatchNotFree as error:
         failure = error.__cause__
     if failure is not None:
         # If the module does not take the examples in the first place, this tells it.
-        converted = convert_module(module, examples, {}, free_batch=False, training=training)
+        converted = convert_module(module, examples, {}, batch_dim=None, training=training)
         reason = str(failure).strip().partition("\n")[0]
         warnings.warn(f"the sizes of the model's inputs are fixed, torch.export fails otherwise: {reason}", stacklevel=2)
     if converted.other_names:

@@ -29,16 +29,22 @@ class BatchNotFree(Exception):
     """No choice of the dimensions that could be the batch lets torch.export go through; the cause says why."""
 
 
-def export_module(module, args, kwargs, free_batch, training):
-    """The exported program, with changes in place made functional."""
+def export_module(module, args, kwargs, batch_dim, training):
+    """The exported program, with changes in place made functional; with `batch_dim` None all sizes are fixed."""
     if not isinstance(module, torch.nn.Module):
         raise TypeError(f"from_torch takes a torch.nn.Module, not a {type(module).__name__}")
     leaves, structure = pytree.tree_flatten((tuple(args), dict(kwargs)))
     if not any(isinstance(leaf, torch.Tensor) for leaf in leaves):
         raise InputError("no example input is a torch.Tensor")
+    if batch_dim is not None and batch_dim < 0:
+        raise InputError(f"batch_dim is {batch_dim}, must be counted from the front")
+    if batch_dim and not any(isinstance(leaf, torch.Tensor) and leaf.dim() > batch_dim for leaf in leaves):
+        raise InputError(f"batch_dim is {batch_dim}, but no example input has more than {batch_dim} dimensions")
     with _form(module, training):
         try:
-            return _export_free(module, leaves, structure) if free_batch else _export(module, args, kwargs, None)
+            if batch_dim is None:
+                return _export(module, args, kwargs, None)
+            return _export_free(module, leaves, structure, batch_dim)
         except Exception as error:
             cause = error.__cause__ or error
             if _packs_sequences(cause):
@@ -76,10 +82,10 @@ def _packs_sequences(error):
     return False
 
 
-def _export_free(module, leaves, structure):
+def _export_free(module, leaves, structure, batch_dim):
     """With the first choice of dimensions that stays free; else with the first one that can be exported at all."""
     fixed, cause = None, None
-    for dims in batch_choices(leaves):
+    for dims in batch_choices(leaves, batch_dim):
         args, kwargs = pytree.tree_unflatten(list(map(repeated_once, leaves, dims)), structure)
         marks = [None if dim is None else {dim: torch.export.Dim.AUTO} for dim in dims]
         free_args, free_kwargs = pytree.tree_unflatten(marks, structure)
@@ -88,7 +94,7 @@ def _export_free(module, leaves, structure):
         except Exception as error:  # of any kind: it is what the module does with such an input
             cause = cause or error
             continue
-        if is_free(program):
+        if is_free(program, batch_dim):
             return program
         fixed = fixed or program
     if fixed is None:
