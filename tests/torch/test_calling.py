@@ -1,4 +1,7 @@
-"""Where the batch is. Run by `make test-torch`."""
+"""Where the batch is, and modules of `thalweg.accelerate` as objects. Run by `make test-torch`."""
+
+import copy
+import pickle
 
 import pytest
 import thalweg
@@ -52,3 +55,17 @@ def test_recurrent_layers_with_sequences_first():
 def test_a_batch_that_no_input_has():
     with pytest.raises(thalweg.InputError, match="batch_dim is 2, but no example input has more than 2 dimensions"):
         thalweg.from_torch(nn.Linear(4, 3), torch.zeros(2, 4), batch_dim=2)
+
+
+def test_accelerated_modules_travel():
+    torch.manual_seed(0)
+    module = nn.Sequential(nn.Linear(4, 3), nn.Tanh()).eval()
+    fast = thalweg.accelerate(module, max_conversions=3, tuning="fixed")
+    x = torch.randn(5, 4)
+    expected = fast(x)
+    for other in (pickle.loads(pickle.dumps(fast)), copy.deepcopy(fast)):
+        torch.testing.assert_close(other(x), expected, rtol=0, atol=0)
+        # It has a module of its own.
+        nn.init.zeros_(module[0].weight)
+        torch.testing.assert_close(other(x[:2]), expected[:2])
+        module.load_state_dict(other._original[0].state_dict())

@@ -86,6 +86,14 @@ class Accelerated(torch.nn.Module):
         self._conversions = []
         self._lock = threading.Lock()
 
+    def __getstate__(self):
+        """Without conversions, for pickle and copy: they are made again, with the module's weights of that moment."""
+        return {**self.__dict__, "_conversions": [], "_lock": None}
+
+    def __setstate__(self, state):
+        super().__setstate__(state)
+        self._lock = threading.Lock()
+
     def forward(self, *args, **kwargs):
         leaves, structure = pytree.tree_flatten((args, kwargs))
         with self._lock:
