@@ -28,6 +28,12 @@ std::map<std::string, std::string> metadata_with(const Features& features, const
   return data::to_properties(metadata);
 }
 
+/// Those of the only input; nothing if a file does not say them or has several inputs.
+std::optional<Names> single_input_columns(const std::map<std::string, std::string>& properties) {
+  const std::vector<Names> columns = data::metadata_from(properties).columns;
+  return columns.size() == 1 ? std::optional(columns.front()) : std::nullopt;
+}
+
 data::TableInputs table_inputs(const InferenceModel& model) {
   std::vector<data::TableInput> inputs;
   for (const ValueDescription& input : model.inputs()) {
@@ -95,8 +101,13 @@ docs/data.md lists the kinds. Tables are pandas frames, Arrow tables, or dicts o
         return to_numpy(data::to_tensor(columns_from(table, names), names, dtype));
       },
       "table"_a, "names"_a, "dtype"_a = DType::kF32, "Columns of numbers side by side, [rows, columns].");
+  m.def(
+      "columns_metadata", [](const Names& columns) { return data::to_properties({.columns = {columns}}); }, "columns"_a,
+      "For the file of a model with one input of these columns: save(path, metadata=...).");
+  m.def("columns_from_metadata", single_input_columns, "metadata"_a,
+        "The columns of the only input, None if the file does not say them.");
   m.def("model_inputs", inputs_from_table, "model"_a, "table"_a,
-        "What a table becomes for a loaded model whose file has features: an array for each of its inputs.");
+        "What a table becomes for a loaded model whose file has features or columns: an array for each of its inputs.");
 }
 
 }  // namespace thalweg::python

@@ -91,7 +91,8 @@ void bind_inference(nb::module_& module) {
 >>> list(model({"x": x}))             # by name; a dict comes back
 ['output']
 
-Pandas frames and Arrow tables are taken as well, if the file has features (thalweg.data.Features).
+Pandas frames and Arrow tables are taken as well, if the file names its columns: that of an estimator which
+was fitted to such, or one with features (thalweg.data.Features).
 
 Calls may come from several threads at once, and leave the interpreter free meanwhile.)");
   def_load(type, "load", "path", with_options<PathText>([](const PathText& path, const InferenceOptions& options) {

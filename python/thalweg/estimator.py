@@ -14,6 +14,7 @@ from thalweg._core import (
     Callback,
     Error,
     Graph,
+    InferenceModel,
     Input,
     InputError,
     Metric,
@@ -207,8 +208,12 @@ class Estimator:
     def _begin(self, model):
         """From here on the estimator is that of the run under way; a hook."""
         self.model_ = model
-        if self._new_names is not None:
-            self.feature_names_in_ = numpy.array(self._new_names, dtype=object)
+        self._keep_names(self._new_names)
+
+    def _keep_names(self, names):
+        """Of the columns that the model was trained with; None if they had none."""
+        if names is not None:
+            self.feature_names_in_ = numpy.array(names, dtype=object)
         elif hasattr(self, "feature_names_in_"):
             del self.feature_names_in_
 
@@ -235,18 +240,20 @@ class Estimator:
 
     def save(self, path: str | os.PathLike[str], metadata: dict[str, str] | None = None) -> None:
         """What the model computes, as an ONNX file that thalweg.Model.load or any other runtime reads, with ``metadata``,
-        such as thalweg.data.ImageFolder.metadata; if the name ends in .safetensors, the weights, which ``load`` takes."""
+        such as thalweg.data.ImageFolder.metadata, and the columns of the table that the estimator was fitted to; if the name
+        ends in .safetensors, the weights, which ``load`` takes."""
         model = self._fitted()
         if is_weights(path):
             model.save_weights(os.fspath(path))
         else:
-            model.save(os.fspath(path), metadata or {})
+            model.save(os.fspath(path), {**self._columns_metadata(), **(metadata or {})})
 
     def load(self, path: str | os.PathLike[str], X: Any = None) -> "Estimator":
         """Takes the model of an ONNX file or the weights of a .safetensors file. For weights, an estimator of a module that
         was not fitted needs data such as X, of which it looks at the types only."""
         if not is_weights(path):
             self.model_ = Model.from_onnx(os.fspath(path))
+            self._keep_names(data.columns_from_metadata(InferenceModel.load(path).metadata))
             return self
         model = self.model_ if hasattr(self, "model_") else self._build(X)
         model.load_weights(os.fspath(path))
@@ -319,6 +326,11 @@ class Estimator:
         if hasattr(self, "_new_names"):
             return self._new_names
         return list(self.feature_names_in_) if hasattr(self, "feature_names_in_") else None
+
+    def _columns_metadata(self):
+        names = self._known_names()
+        # A name that comes twice does not say which column is meant.
+        return {} if names is None or len(set(names)) < len(names) else data.columns_metadata(names)
 
     def _inputs(self, model, X):
         declared = model.graph.inputs

@@ -281,6 +281,28 @@ def test_saving(tmp_path):
     np.testing.assert_array_equal(other.predict(x), fitted.predict(x))
 
 
+def test_files_keep_the_columns_of_the_training_data(tmp_path):
+    x, y = points()
+    frame = pd.DataFrame(x, columns=["a", "b", "c"])
+    other_order = frame[["c", "a", "b"]]
+    fitted = estimator(epochs=2).fit(frame, y)
+    expected = fitted.predict(frame)
+    path = tmp_path / "model.onnx"
+    fitted.save(path)
+    loaded = estimator().load(path)
+    assert list(loaded.feature_names_in_) == ["a", "b", "c"]
+    np.testing.assert_allclose(loaded.predict(other_order), expected, rtol=1e-4, atol=1e-5)
+    np.testing.assert_allclose(thalweg.Model.load(path)(other_order), expected, rtol=1e-4, atol=1e-5)
+    np.testing.assert_allclose(thalweg.Model.load(path)(x.astype("float32")), expected, rtol=1e-4, atol=1e-5)
+    # What is given to save goes before; names that come twice and data without names leave none.
+    fitted.save(path, data.columns_metadata(["u", "v", "w"]))
+    assert data.columns_from_metadata(thalweg.Model.load(path).metadata) == ["u", "v", "w"]
+    for unnamed in (pd.DataFrame(x, columns=["a", "b", "b"]), x):
+        estimator(epochs=1).fit(unnamed, y).save(path)
+        assert data.columns_from_metadata(thalweg.Model.load(path).metadata) is None
+    assert not hasattr(fitted.load(path), "feature_names_in_")
+
+
 def graph_of_three():
     graph = thalweg.Graph()
     x = graph.input("x", (None, 3))
