@@ -89,6 +89,18 @@ Loss loss_from(nb::handle given) {
   };
 }
 
+std::string loss_name(nb::handle given) {
+  if (given.is_none()) return kUsualLoss;
+  if (PyUnicode_Check(given.ptr())) return nb::cast<std::string>(given);
+  // What thalweg.nn has keeps the function that it calls.
+  const nb::object function = nb::getattr(given, "function", given);
+  const nb::module_ module = nb::module_::import_("thalweg._core.losses");
+  for (const std::string& name : losses::names()) {
+    if (nb::getattr(module, name.c_str(), nb::none()).is(function)) return name;
+  }
+  return "";
+}
+
 OptimizerChoice optimizer_from(nb::handle given) {
   if (given.is_none()) return {kUsualOptimizer, {}, std::nullopt};
   if (!PyUnicode_Check(given.ptr())) return chosen<OptimizerChoice>(given, "an optimiser", "thalweg.optim.adam()");

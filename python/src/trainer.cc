@@ -77,17 +77,18 @@ void set_stopping(Keywords& keywords, TrainOptions& options) {
   inner.require_empty();
 }
 
-/// One metric or several. Those that are but named fit a loss that is named too.
+/// One metric or several. Those that are but named fit a loss whose name is known.
 void set_metrics(Keywords& keywords, const Model& model, nb::handle loss, TrainOptions& options) {
   nb::object given = keywords.take("metrics");
   if (given.is_none()) return;
   const bool single = PyUnicode_Check(given.ptr()) != 0 || nb::isinstance<MetricChoice>(given);
   if (single) given = nb::make_tuple(given);
+  const std::string known_loss = loss_name(loss);
   for (const nb::handle metric : given) {
     const MetricChoice choice = metric_from(metric);
-    if (PyUnicode_Check(metric.ptr()) != 0 && PyUnicode_Check(loss.ptr()) != 0) {
+    if (PyUnicode_Check(metric.ptr()) != 0 && !known_loss.empty()) {
       const Shape& output = model.graph().outputs().at(0)->shape();
-      options.metrics.push_back(metrics::fitting_metric(choice.name, nb::cast<std::string>(loss), output));
+      options.metrics.push_back(metrics::fitting_metric(choice.name, known_loss, output));
     } else {
       options.metrics.push_back(metrics::make_metric(choice.name, choice.options));
     }

@@ -35,6 +35,8 @@ MetricChoice metric_from(nb::handle given);
 /// From a name, None for the usual one, or a function of values: of the model's output and the target, or of lists if
 /// there are several.
 Loss loss_from(nb::handle given);
+/// Of one that goes by name, is a function of thalweg.losses or an object of thalweg.nn that calls one; "" of others.
+std::string loss_name(nb::handle given);
 
 void bind_losses(nb::module_& module);
 void bind_optimizers(nb::module_& module);

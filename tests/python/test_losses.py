@@ -59,3 +59,23 @@ def test_mistakes_are_told_when_the_loss_is_made():
         nn.MSELoss(True)
     with pytest.raises(ValueError, match="CrossEntropyLoss: weight"):
         nn.CrossEntropyLoss(weight=["a"])
+
+
+@pytest.mark.parametrize(
+    "loss, correct",
+    [
+        ("bce_with_logits", 0.75),
+        (nn.BCEWithLogitsLoss(), 0.75),
+        (nn.BCEWithLogitsLoss(pos_weight=[2.0]), 0.75),
+        (thalweg.losses.bce_with_logits, 0.75),
+        (nn.BCELoss(), 0.5),
+    ],
+)
+def test_metrics_by_name_decide_where_the_loss_does(loss, correct):
+    model = thalweg.Model(nn.Linear(1, 1), [thalweg.Input((None, 1))])
+    model.load_state_dict({"weight": np.ones((1, 1), "float32"), "bias": np.zeros(1, "float32")})
+    scores, target = np.array([[0.2], [0.9], [0.3], [0.1]], "float32"), np.array([[1], [1], [1], [0]], "float32")
+    trainer = thalweg.Trainer(model, loss, metrics=["accuracy", "binary_accuracy", "recall"], progress="none")
+    found = trainer.evaluate(thalweg.data.TensorDataset([scores], [target]))
+    recall = {0.75: 1, 0.5: 1 / 3}[correct]
+    assert (found["accuracy"], found["binary_accuracy"], found["recall"]) == pytest.approx((correct, correct, recall))
