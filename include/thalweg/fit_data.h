@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "thalweg/data/views.h"
 #include "thalweg/train.h"
 
 /// Makes arrays as people have them fit for a model, and says what is wrong with them before training starts.
@@ -49,6 +50,13 @@ inline constexpr const char* kUsualOptimizer = "adam";
 /// `graph`. Throws InputError with what the loss said if it accepts none, if something is NaN, or if a class number is
 /// not one of the model's. For models with one target.
 Tensor fit_target(const Tensor& given, const Graph& graph, const Loss& loss);
+
+/// The samples with their one target as the loss takes it: themselves if it takes them as they are, or else converted
+/// as above while they are read. Types alone decide, since not all samples lie in memory: numbers that may have
+/// fractions become class numbers for a loss that takes nothing else, and to read one with a fraction then throws
+/// InputError with the number of its sample. Data with several targets, and those that the loss takes in no form, stay
+/// what they are.
+data::DatasetPtr fit_target(data::DatasetPtr data, const Graph& graph, const Loss& loss);
 
 /// Class numbers that a loss takes: 0 to count - 1, and one that means "leave this out".
 struct ClassNumbers {

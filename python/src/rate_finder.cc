@@ -2,6 +2,7 @@
 #include "thalweg/rate_finder.h"
 
 #include "engine_calls.h"
+#include "thalweg/fit_data.h"
 #include "tools.h"
 #include "training.h"
 
@@ -15,10 +16,11 @@ class SignalCheck : public Callback {
   void on_wait() override { raise_signals(); }
 };
 
-RateCurve find(Model& model, nb::handle loss, nb::handle optimizer, const data::Dataset& train,
+RateCurve find(Model& model, nb::handle loss, nb::handle optimizer, const std::shared_ptr<data::Dataset>& train,
                std::optional<int64_t> batch_size, double lowest, double highest, int64_t steps) {
   const OptimizerChoice choice = optimizer_from(optimizer);
   const Loss build = loss_from(loss);
+  const data::DatasetPtr samples = fit_target(train, model.graph(), build);
   RateFinderOptions finder;
   finder.lowest = lowest;
   finder.highest = highest;
@@ -27,7 +29,8 @@ RateCurve find(Model& model, nb::handle loss, nb::handle optimizer, const data::
   options.batch_size = batch_size.value_or(options.batch_size);
   options.callbacks.push_back(std::make_shared<SignalCheck>());
   return call_engine([&] {
-    return find_learning_rate(model, build, optim::make_optimizer(choice.name, choice.options), train, options, finder);
+    return find_learning_rate(model, build, optim::make_optimizer(choice.name, choice.options), *samples, options,
+                              finder);
   });
 }
 

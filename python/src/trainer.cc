@@ -2,14 +2,25 @@
 #include "callbacks.h"
 #include "engine_calls.h"
 #include "groups.h"
+#include "thalweg/fit_data.h"
 
 namespace thalweg::python {
 namespace {
+
+/// As Python's objects are shared.
+using DatasetHandle = std::shared_ptr<data::Dataset>;
 
 /// A trainer, and what watches for signals while it works.
 struct WatchedTrainer {
   std::shared_ptr<SignalWatch> signals = std::make_shared<SignalWatch>();
   std::unique_ptr<Trainer> trainer;
+  const Model* model = nullptr;
+  std::optional<Loss> loss;
+
+  /// What the loss takes of data as people have them; null of null.
+  data::DatasetPtr fitted(const DatasetHandle& given) const {
+    return given == nullptr ? given : fit_target(given, model->graph(), *loss);
+  }
 };
 
 /// Sets fields from keyword arguments, those that were given.
@@ -142,8 +153,10 @@ void init_trainer(WatchedTrainer* self, Model& model, nb::handle loss, nb::handl
   const OptimizerChoice choice = optimizer_from(optimizer);
   if (choice.learning_rate.has_value() && options.learning_rate == 0) options.learning_rate = *choice.learning_rate;
   new (self) WatchedTrainer();
+  self->model = &model;
+  self->loss = loss_from(loss);
   options.callbacks.push_back(self->signals);
-  self->trainer = std::make_unique<Trainer>(model, loss_from(loss), optim::make_optimizer(choice.name, choice.options),
+  self->trainer = std::make_unique<Trainer>(model, *self->loss, optim::make_optimizer(choice.name, choice.options),
                                             std::move(options));
   self->signals->watch(*self->trainer);
 }
@@ -156,16 +169,19 @@ auto call_watched(WatchedTrainer& self, const Call& call) {
   return result;
 }
 
-std::vector<EpochRecord> fit(WatchedTrainer& self, const data::Dataset& train, const data::Dataset* validation) {
-  return call_watched(self, [&] { return self.trainer->fit(train, validation); });
+std::vector<EpochRecord> fit(WatchedTrainer& self, const DatasetHandle& train, const DatasetHandle& validation) {
+  const data::DatasetPtr samples = self.fitted(train), checked = self.fitted(validation);
+  return call_watched(self, [&] { return self.trainer->fit(*samples, checked.get()); });
 }
 
-Scores evaluate(WatchedTrainer& self, const data::Dataset& data) {
-  return call_watched(self, [&] { return self.trainer->evaluate(data); });
+Scores evaluate(WatchedTrainer& self, const DatasetHandle& data) {
+  const data::DatasetPtr samples = self.fitted(data);
+  return call_watched(self, [&] { return self.trainer->evaluate(*samples); });
 }
 
-double score(WatchedTrainer& self, const data::Dataset& data) {
-  return call_watched(self, [&] { return self.trainer->score(data); });
+double score(WatchedTrainer& self, const DatasetHandle& data) {
+  const data::DatasetPtr samples = self.fitted(data);
+  return call_watched(self, [&] { return self.trainer->score(*samples); });
 }
 
 void resume(WatchedTrainer& self, const PathText& path) {
@@ -196,7 +212,9 @@ optimiser too (include/thalweg/fit_data.h).)")
       .def("__init__", init_trainer, "model"_a, "loss"_a.none() = nb::none(), "optimizer"_a.none() = nb::none(),
            "options"_a, nb::keep_alive<1, 2>())
       .def("fit", fit, "train"_a, "validation"_a.none() = nb::none(),
-           "Trains until the end, and returns the record of every epoch. Ctrl-C ends it after the step under way.")
+           "Trains until the end, and returns the record of every epoch. Ctrl-C ends it after the step under way. A "
+           "single "
+           "target becomes what the loss takes, as in [N, 1] for [N], or whole numbers for classes.")
       .def("evaluate", evaluate, "data"_a, "The mean loss and the metrics over all samples.")
       .def("score", score, "data"_a,
            "The first metric or what `score` names, negative if lower is better; minus the loss without metrics.")

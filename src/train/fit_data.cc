@@ -8,6 +8,7 @@
 #include <unordered_map>
 
 #include "thalweg/input_error.h"
+#include "train/target_type.h"
 
 namespace thalweg {
 namespace {
@@ -139,11 +140,11 @@ bool holds_whole_numbers(const Tensor& values) {
 }
 
 /// The element types and shapes in which a target may be meant, the likeliest first.
-std::vector<TensorType> likely_targets(const Tensor& given) {
-  std::vector<DType> dtypes{is_floating(given.dtype()) ? DType::kF32 : DType::kI64};
-  if (!is_floating(given.dtype())) dtypes.push_back(DType::kF32);
-  if (is_floating(given.dtype()) && holds_whole_numbers(given)) dtypes.push_back(DType::kI64);
-  const Shape& shape = given.shape();
+std::vector<TensorType> likely_targets(const TensorType& given, bool may_be_whole) {
+  std::vector<DType> dtypes{is_floating(given.dtype) ? DType::kF32 : DType::kI64};
+  if (!is_floating(given.dtype)) dtypes.push_back(DType::kF32);
+  if (is_floating(given.dtype) && may_be_whole) dtypes.push_back(DType::kI64);
+  const Shape& shape = given.shape;
   std::vector<Shape> shapes{shape};
   if (shape.rank() == 1) shapes.push_back({shape[0], 1});
   if (shape.rank() == 2 && shape[1] == 1) shapes.push_back({shape[0]});
@@ -263,7 +264,8 @@ Tensor fit_target(const Tensor& given, const Graph& graph, const Loss& loss) {
   rows_of(given, what);
   require_no_nan(given, what);
   std::string first_failure;
-  for (const TensorType& type : likely_targets(given)) {
+  const bool may_be_whole = is_floating(given.dtype()) && holds_whole_numbers(given);
+  for (const TensorType& type : likely_targets(given.type(), may_be_whole)) {
     const Trial trial = try_target(type, graph, loss);
     if (trial.failure.empty()) {
       const Tensor target = given.to(type.dtype).reshaped(type.shape);
@@ -273,6 +275,15 @@ Tensor fit_target(const Tensor& given, const Graph& graph, const Loss& loss) {
     if (first_failure.empty()) first_failure = trial.failure;
   }
   raise_input_error("the loss does not take a target of ", given.type(), ": ", first_failure);
+}
+
+std::optional<TensorType> fitting_target_type(const TensorType& given, const Graph& graph, const Loss& loss) {
+  std::vector<TensorType> types = likely_targets(given, true);
+  types.insert(types.begin(), given);
+  const auto fitting = std::find_if(types.begin(), types.end(), [&](const TensorType& type) {
+    return try_target(type, graph, loss).failure.empty();
+  });
+  return fitting == types.end() ? std::nullopt : std::optional(*fitting);
 }
 
 std::vector<AcceptedTarget> accepted_targets(const Graph& graph, const Loss& loss) {

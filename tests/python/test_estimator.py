@@ -95,6 +95,40 @@ def test_targets_become_what_a_loss_of_python_takes(loss):
     assert failure.traceback[-1].name == "broken"
 
 
+def table_of_points(folder):
+    """A CSV file of points: x0, x1, x2, label, and whole, which is -1 to 1 more than 3."""
+    x, y = points()
+    frame = pd.DataFrame(x.astype("float32"), columns=["x0", "x1", "x2"])
+    frame["label"], frame["whole"] = y, np.clip(np.round(x[:, 0]), -1, 1).astype("int64") + 3
+    frame.to_csv(folder / "points.csv", index=False)
+    return frame, lambda target, **options: data.Table(folder / "points.csv", ["x0", "x1", "x2"], target, **options)
+
+
+def test_targets_of_datasets_become_what_the_loss_takes(tmp_path):
+    frame, table = table_of_points(tmp_path)
+    x = frame[["x0", "x1", "x2"]].to_numpy()
+
+    def fitted(outputs, loss, given, target=None, **options):
+        made = thalweg.Estimator(network(outputs), loss=loss, epochs=1, seed=3, progress="none", **options)
+        made.fit(given, target, validation=given if target is None else (given, target))
+        assert made.evaluate(given, target)["loss"] == pytest.approx(made.history_[-1].validation["loss"])
+        return made.predict(x)
+
+    for outputs, loss, column in ((1, "mse", "x0"), (1, "mse", "whole"), (1, "bce_with_logits", "label"), (2, None, "label")):
+        expected = fitted(outputs, loss, x, frame[column])
+        np.testing.assert_array_equal(fitted(outputs, loss, table(column)), expected)
+        np.testing.assert_array_equal(fitted(outputs, loss, table([column])), expected)
+        if column != "x0":
+            np.testing.assert_array_equal(fitted(outputs, loss, table(column, target_dtype="int64")), expected)
+        held = data.TensorDataset([x], [frame[column].to_numpy().astype("float32")])
+        np.testing.assert_array_equal(fitted(outputs, loss, data.Subset(held, range(len(frame)))), expected)
+    learnt = thalweg.Classifier(network(), epochs=20, learning_rate=0.01, progress="none").fit(table("label"))
+    assert learnt.score(table("label")) > 0.9
+    assert len(thalweg.Estimator(network(1), loss="mse").find_learning_rate(table("x0"), steps=5).rates) > 0
+    with pytest.raises(ValueError, match="the target of sample [0-9]+ is .*, but the loss takes numbers of classes"):
+        estimator().fit(table("x0"))
+
+
 def test_validation_and_history():
     x, y = points()
     fitted = estimator(epochs=3).fit(x, y, validation=points(50, 1))
@@ -182,9 +216,11 @@ def wrong_datasets():
     return {
         "class 5 in row 7": (data.TensorDataset([x], [np.where(np.arange(300) == 7, 5, y)]), None),
         "class -1 in row 0": (data.TensorDataset([x], [np.full(300, -1)]), None),
-        "labels are class numbers .* got f32": (data.TensorDataset([x], [x[:, 0]]), None),
+        "sample 0 is 0.125, but the loss takes numbers of classes": (data.TensorDataset([x], [x[:, 0] * 0 + 0.125]), None),
+        "labels are class numbers .* got f32": (data.TensorDataset([x], [x]), None),
         "data to validate on do not fit": (train, data.TensorDataset([x[:, :2]], [y])),
-        "data to validate on do not fit: .*labels": (train, data.TensorDataset([x], [x[:, 0]])),
+        "data to validate on do not fit: .*labels": (train, data.TensorDataset([x], [x])),
+        "sample 0 is 0.375, but the loss": (train, data.TensorDataset([x], [x[:, 0] * 0 + 0.375])),
         "data to validate on do not fit: metric accuracy": (train, data.TensorDataset([x])),
         "class 9 in row 0": (train, data.TensorDataset([x], [np.full(300, 9)])),
         "NaN": (train, data.TensorDataset([np.full((3, 3), np.nan, "float32")], [y[:3]])),

@@ -142,6 +142,48 @@ TEST(FitData, LooksForClassesInDatasets) {
   EXPECT_NO_THROW(require_known_classes(Told(), *linear_graph(5), loss));
 }
 
+TEST(FitData, ReadsTheTargetsOfDatasetsAsTheLossTakesThem) {
+  const auto made = [](const Tensor& target) {
+    return std::make_shared<data::TensorDataset>(std::vector<Tensor>{Tensor::from<float>({2, 3}, {1, 2, 3, 4, 5, 6})},
+                                                 std::vector<Tensor>{target});
+  };
+  const auto target_of = [](const data::Dataset& data, int64_t sample) {
+    const data::Batch batch = data.fetch(std::vector<int64_t>{sample});
+    EXPECT_EQ(batch.inputs.at(0).data<float>()[0], sample == 0 ? 1 : 4);
+    return batch.targets.at(0).to(DType::kF64).data<double>()[0];
+  };
+  const auto number = linear_graph(1);
+  const auto column = fit_target(made(Tensor::from<float>({2}, {0.5, 7})), *number, losses::by_name("mse"));
+  EXPECT_EQ(column->target_types(), (std::vector<TensorType>{{DType::kF32, {kFree, 1}}}));
+  EXPECT_EQ(target_of(*column, 1), 7);
+  EXPECT_TRUE(column->is_in_memory());
+  const auto whole = fit_target(made(Tensor::from<int64_t>({2}, {3, 9})), *number, losses::by_name("mse"));
+  EXPECT_EQ(whole->target_types(), (std::vector<TensorType>{{DType::kF32, {kFree, 1}}}));
+  EXPECT_EQ(target_of(*whole, 1), 9);
+  const auto classes = linear_graph(3);
+  const Loss loss = losses::by_name("cross_entropy");
+  const auto labels = fit_target(made(Tensor::from<float>({2, 1}, {2, 5})), *classes, loss);
+  EXPECT_EQ(labels->target_types(), (std::vector<TensorType>{{DType::kI64, {kFree}}}));
+  EXPECT_EQ(target_of(*labels, 0), 2);
+  EXPECT_EQ(message_of([&] { require_known_classes(*labels, *classes, loss); }),
+            "the target holds class 5 in row 1; the model has the classes 0 to 2");
+  const auto broken = fit_target(made(Tensor::from<float>({2}, {0, 0.5})), *classes, loss);
+  EXPECT_THAT(message_of([&] { target_of(*broken, 1); }),
+              testing::HasSubstr("the target of sample 1 is 0.5, but the loss takes numbers of classes"));
+}
+
+TEST(FitData, LeavesDatasetsThatFitOrCannotAsTheyAre) {
+  const auto classes = linear_graph(3);
+  const Loss loss = losses::by_name("cross_entropy");
+  const std::vector<Tensor> inputs = {Tensor::zeros(DType::kF32, {2, 3})};
+  const Tensor labels = Tensor::zeros(DType::kI32, {2});
+  for (const std::vector<Tensor>& targets :
+       {std::vector<Tensor>{labels}, {}, {labels, labels}, {Tensor::zeros(DType::kF32, {2, 7, 7})}}) {
+    const data::DatasetPtr data = std::make_shared<data::TensorDataset>(inputs, targets);
+    EXPECT_EQ(fit_target(data, *classes, loss), data);
+  }
+}
+
 TEST(FitData, ComparesRows) {
   const Tensor two = Tensor::zeros(DType::kF32, {2, 3}), three = Tensor::zeros(DType::kI64, {3});
   EXPECT_EQ(message_of([&] {

@@ -119,8 +119,8 @@ NB_MODULE(_arrow, module) {
 
     thalweg.data.Table("s3://bucket/rides", inputs=["distance", "hour"], target="fare")
 
-A list of columns becomes one matrix, a single name one number for each row; labels of classes need
-target_dtype="int64". Nulls are an error unless `fill` stands in.
+A list of columns becomes one matrix, a single name one number for each row. With target_dtype="int64" fractions in the
+target are an error when they are read; without it, when the loss takes classes. Nulls are an error unless `fill` stands in.
 All conditions of `filter` must hold, as in [("fare", ">", 0)]. CSV rows of the wrong length are an error, or with
 bad_rows="skip" are left out and counted. `format` is "parquet", "arrow" or "csv" where the files' names do not say it.)")
       .def("__init__", init_table, "uri"_a, "inputs"_a, "target"_a = nb::none(), nb::kw_only(),
