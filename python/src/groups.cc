@@ -2,11 +2,18 @@
 #include "groups.h"
 
 #include <atomic>
+#include <cstdlib>
 
 #include "thalweg/sync.h"
 
 namespace thalweg::python {
 namespace {
+
+/// Of every process that `thalweg launch` starts (comm::options_from_environment).
+constexpr const char* kRendezvousVariable = "THALWEG_RENDEZVOUS";
+
+/// Whether this process has been in a group, and so knows how to train in one.
+std::atomic<bool> has_joined = false;
 
 /// Null once it is closed.
 struct RendezvousHandle {
@@ -44,7 +51,9 @@ SchemeHandle join(const std::string& scheme, const std::optional<std::string>& r
   if (rendezvous.has_value()) group.secret = secret;
   group.tls |= tls;
   if (cancellation != nullptr) group.cancelled = cancellation->flag;
-  return {sync::make_scheme(options, comm::Group::join(group))};
+  SchemeHandle handle{sync::make_scheme(options, comm::Group::join(group))};
+  has_joined = true;
+  return handle;
 }
 
 std::map<std::string, std::string> schemes() {
@@ -71,6 +80,17 @@ void def_close(nb::class_<Handle>& type, Member member, const char* doc) {
 std::shared_ptr<Scheme> open_scheme(const SchemeHandle& handle) {
   if (!handle.scheme) throw InputError("this worker has left its group: the scheme is closed; join a group again");
   return handle.scheme;
+}
+
+void warn_if_launched_alone() {
+  static bool told = false;
+  if (told || has_joined || std::getenv(kRendezvousVariable) == nullptr) return;
+  told = true;
+  constexpr const char* kText =
+      "'thalweg launch' has started this process, but it trains without a group: each worker trains a model of its "
+      "own. "
+      "Give Estimator or Trainer scheme=thalweg.groups.join()";
+  if (PyErr_WarnEx(PyExc_RuntimeWarning, kText, 1) != 0) throw nb::python_error();
 }
 
 void bind_groups(nb::module_& module) {

@@ -14,4 +14,8 @@ struct SchemeHandle {
 /// Throws InputError if the handle has been closed.
 std::shared_ptr<Scheme> open_scheme(const SchemeHandle& handle);
 
+/// Warns, once, if `thalweg launch` has started this process, which has joined no group: every such process then trains
+/// a model of its own.
+void warn_if_launched_alone();
+
 }  // namespace thalweg::python

@@ -15,6 +15,7 @@ struct WatchedTrainer {
   std::shared_ptr<SignalWatch> signals = std::make_shared<SignalWatch>();
   std::unique_ptr<Trainer> trainer;
   const Model* model = nullptr;
+  bool in_group = false;
   std::optional<Loss> loss;
 
   /// What the loss takes of data as people have them; null of null.
@@ -35,11 +36,13 @@ class Keywords {
     if (!left_.contains(name)) return nb::none();
     return left_.attr("pop")(name);
   }
+  /// `advice` says what it is, for those who give something else.
   template <typename T>
-  void set(const char* name, T& field) {
+  void set(const char* name, T& field, const char* advice = nullptr) {
     const nb::object value = take(name);
-    if (value.is_none()) return;
-    if (!nb::try_cast(value, field)) raise_input_error(what_, " ", name, " cannot be ", nb::repr(value).c_str());
+    if (value.is_none() || nb::try_cast(value, field)) return;
+    raise_input_error(what_, " ", name, " cannot be ", nb::repr(value).c_str(), advice == nullptr ? "" : ": ",
+                      advice == nullptr ? "" : advice);
   }
   void set_path(const char* name, std::string& field) {
     PathText path{field};
@@ -140,7 +143,7 @@ TrainOptions options_from(const nb::dict& given, const Model& model, nb::handle 
   keywords.set("schedule", options.schedule);
   keywords.set("callbacks", options.callbacks);
   const SchemeHandle* scheme = nullptr;
-  keywords.set("scheme", scheme);
+  keywords.set("scheme", scheme, "it is what thalweg.groups.join(name) gives");
   if (scheme != nullptr) options.scheme = open_scheme(*scheme);
   set_metrics(keywords, model, loss, options);
   set_stopping(keywords, options);
@@ -154,6 +157,7 @@ void init_trainer(WatchedTrainer* self, Model& model, nb::handle loss, nb::handl
   if (choice.learning_rate.has_value() && options.learning_rate == 0) options.learning_rate = *choice.learning_rate;
   new (self) WatchedTrainer();
   self->model = &model;
+  self->in_group = options.scheme != nullptr;
   self->loss = loss_from(loss);
   options.callbacks.push_back(self->signals);
   self->trainer = std::make_unique<Trainer>(model, *self->loss, optim::make_optimizer(choice.name, choice.options),
@@ -170,6 +174,7 @@ auto call_watched(WatchedTrainer& self, const Call& call) {
 }
 
 std::vector<EpochRecord> fit(WatchedTrainer& self, const DatasetHandle& train, const DatasetHandle& validation) {
+  if (!self.in_group) warn_if_launched_alone();
   const data::DatasetPtr samples = self.fitted(train), checked = self.fitted(validation);
   return call_watched(self, [&] { return self.trainer->fit(*samples, checked.get()); });
 }

@@ -188,6 +188,11 @@ class Estimator:
     def _check_scheme(self):
         if isinstance(self.scheme, str) and self.scheme not in groups.schemes():
             raise InputError(f"there is no scheme '{self.scheme}'; there are {', '.join(sorted(groups.schemes()))}")
+        if isinstance(self.scheme, str) and self.workers is None:
+            raise InputError(
+                f"scheme '{self.scheme}' is how several workers agree, but there is one: give workers=, or under 'thalweg "
+                f"launch' scheme=thalweg.groups.join('{self.scheme}')"
+            )
         if isinstance(self.scheme, Scheme) and self.workers not in (None, 1):
             raise InputError("scheme is a group that this process has joined already: leave workers out")
 

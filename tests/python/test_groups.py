@@ -1,5 +1,9 @@
 """Groups: what is closed says so, and nobody waits for a place that is not there."""
 
+import os
+import subprocess
+import sys
+
 import numpy as np
 import pytest
 
@@ -30,3 +34,37 @@ def test_both_ends_must_agree_about_tls():
 def test_a_group_has_members():
     with pytest.raises(ValueError, match="at least 1 worker"):
         groups.Rendezvous(0, "secret")
+
+
+def test_names_of_schemes_need_workers():
+    x, y = np.zeros((8, 3), "float32"), np.zeros(8, "int64")
+    with pytest.raises(ValueError, match=r"give workers=, or under 'thalweg launch' scheme=thalweg.groups.join\('sharded'\)"):
+        thalweg.Estimator(nn.Linear(3, 2), scheme="sharded", progress="none").fit(x, y)
+    thalweg.Estimator(nn.Linear(3, 2), scheme="sharded", workers=1, epochs=1, progress="none").fit(x, y)
+    model = thalweg.Model(nn.Linear(3, 2), [thalweg.Input((None, 3))])
+    with pytest.raises(ValueError, match=r"'sharded': it is what thalweg.groups.join\(name\) gives"):
+        thalweg.Trainer(model, scheme="sharded")
+
+
+TRAINING = """
+import sys, warnings
+import numpy, thalweg
+warnings.simplefilter("always")
+scheme = thalweg.groups.join() if sys.argv[1] == "join" else None
+for _ in range(2):
+    estimator = thalweg.Estimator(thalweg.nn.Linear(3, 2), scheme=scheme, epochs=1, progress="none")
+    estimator.fit(numpy.zeros((8, 3), "float32"), numpy.zeros(8, "int64"))
+thalweg.Estimator(thalweg.nn.Linear(3, 2), epochs=1, progress="none").fit(numpy.zeros((8, 3)), numpy.zeros(8, "int64"))
+"""
+
+
+@pytest.mark.parametrize("how, warnings", [("join", 0), ("alone", 1)])
+def test_launched_processes_that_train_alone_are_warned(how, warnings):
+    secret = groups.make_secret()
+    with groups.Rendezvous(1, secret) as rendezvous:
+        told = {"THALWEG_RENDEZVOUS": rendezvous.address, "THALWEG_SECRET": secret, "THALWEG_WORKER": "0"}
+        ran = subprocess.run(
+            [sys.executable, "-c", TRAINING, how], env={**os.environ, **told}, capture_output=True, text=True, timeout=300
+        )
+    assert ran.returncode == 0, ran.stderr
+    assert ran.stderr.count("each worker trains a model of its own") == warnings
