@@ -46,6 +46,23 @@ std::vector<Tensor> call_inputs(const nb::args& args, const nb::kwargs& named, s
   return tensors;
 }
 
+/// What `run` gives for the inputs. If it refuses arrays of another element type than `dtype_of(i)`, which are not
+/// converted behind anybody's back, the error says what to do.
+template <typename DTypeOf, typename Run>
+std::vector<Tensor> call_advised(const std::vector<Tensor>& inputs, size_t count, const DTypeOf& dtype_of,
+                                 const Run& run) {
+  try {
+    return run();
+  } catch (const InputError& error) {
+    for (size_t i = 0; i < std::min(inputs.size(), count); ++i) {
+      const std::optional<DType> wanted = dtype_of(i);
+      if (!wanted || *wanted == inputs[i].dtype()) continue;
+      raise_input_error(error.what(), ": convert it with .astype(\"", numpy_name(*wanted), "\")");
+    }
+    throw;
+  }
+}
+
 template <typename NameOf>
 nb::object call_result(const std::vector<Tensor>& outputs, const NameOf& name_of_output, bool as_dict) {
   if (as_dict) {

@@ -31,7 +31,9 @@ nb::object call(const InferenceModel& model, const nb::args& args, const nb::kwa
   const bool is_table = args.size() == 1 && named.size() == 0 && is_table_for(model, args[0]);
   const std::vector<Tensor> inputs = is_table ? inputs_from_table(model, args[0])
                                               : call_inputs(args, named, model.inputs().size(), input_name, as_dict);
-  const std::vector<Tensor> outputs = call_engine([&] { return model.run(inputs); });
+  const std::vector<Tensor> outputs = call_advised(
+      inputs, model.inputs().size(), [&](size_t i) { return model.inputs()[i].dtype; },
+      [&] { return call_engine([&] { return model.run(inputs); }); });
   return call_result(outputs, output_name, as_dict);
 }
 

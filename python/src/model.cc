@@ -23,7 +23,9 @@ nb::object call(Model& model, const nb::args& args, const nb::kwargs& named) {
   const auto output_name = [&](size_t i) -> const std::string& { return graph.outputs()[i]->name(); };
   bool as_dict = false;
   const std::vector<Tensor> inputs = call_inputs(args, named, graph.inputs().size(), input_name, as_dict);
-  const std::vector<Tensor> outputs = call_engine([&] { return model.predict(inputs); });
+  const std::vector<Tensor> outputs = call_advised(
+      inputs, graph.inputs().size(), [&](size_t i) { return std::optional(graph.inputs()[i]->dtype()); },
+      [&] { return call_engine([&] { return model.predict(inputs); }); });
   return call_result(outputs, output_name, as_dict);
 }
 

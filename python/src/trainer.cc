@@ -83,7 +83,7 @@ class Keywords {
 
 void set_stopping(Keywords& keywords, TrainOptions& options) {
   nb::dict early;
-  keywords.set("early_stopping", early);
+  keywords.set("early_stopping", early, R"(it is a dict such as {"patience": 3})");
   Keywords inner("option of early_stopping", early);
   inner.set("patience", options.early_stopping.patience);
   inner.set("min_change", options.early_stopping.min_change);

@@ -2,6 +2,8 @@
 
 import sys
 
+import numpy
+
 from thalweg._core import InputError, data
 
 
@@ -50,6 +52,15 @@ def _numbers(array, name, dtype):
     if array.dtype.kind not in "fiub":
         raise InputError(f"column '{name}' holds {dtype}, not numbers: encode it or leave it out")
     return array
+
+
+def holds_texts(values):
+    """Whether what should be numbers begins with a text."""
+    try:
+        first = numpy.asarray(values[:1]).reshape(-1).tolist()
+    except (TypeError, KeyError, ValueError):
+        return False
+    return any(isinstance(value, str) for value in first)
 
 
 def is_table(value):

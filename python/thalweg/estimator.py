@@ -33,6 +33,8 @@ from thalweg.nn import CrossEntropyLoss, Module, NLLLoss
 from thalweg.progress import progress_callback
 
 _WEIGHTS = ".safetensors"
+# Of formats that others would expect in a file so named.
+_OTHER_FORMATS = (".bin", ".ckpt", ".h5", ".keras", ".pb", ".pickle", ".pkl", ".pt", ".pth", ".tflite")
 # Losses whose targets are the numbers of classes; None is cross entropy.
 _CLASS_LOSSES = (None, "cross_entropy", "nll")
 
@@ -46,6 +48,16 @@ def _dtypes_for(dtype):
     """The element types that numbers of this one may be meant as, the likeliest first: whole ones are what an embedding
     looks up, or else numbers like others."""
     return ("float32",) if dtype.startswith(("float", "bfloat")) else ("int64", "float32")
+
+
+def _advice_on_targets(dataset):
+    """For those who give y besides."""
+    if _inputs.is_loader(dataset) or dataset.target_types:
+        return "the data hold their targets already: leave y out"
+    return (
+        "the data hold no targets, and y goes with arrays only: give the dataset its targets, as in "
+        "thalweg.data.Table(..., target='name') or thalweg.data.TensorDataset([X], [y])"
+    )
 
 
 class _Beginning(Callback):
@@ -248,6 +260,10 @@ class Estimator:
         such as thalweg.data.ImageFolder.metadata, and the columns of the table that the estimator was fitted to; if the name
         ends in .safetensors, the weights, which ``load`` takes."""
         model = self._fitted()
+        if os.path.splitext(os.fspath(path))[1] in _OTHER_FORMATS:
+            raise InputError(
+                f"'{os.fspath(path)}' is the name of a format that is not written: take .onnx, or .safetensors for the weights"
+            )
         if is_weights(path):
             model.save_weights(os.fspath(path))
         else:
@@ -352,7 +368,7 @@ class Estimator:
     def _dataset(self, model, X, y):
         if _inputs.is_dataset(X):
             if y is not None:
-                raise InputError("the data hold their targets already: leave y out")
+                raise InputError(_advice_on_targets(X))
             if not _inputs.is_loader(X):
                 return X
             return self._loader_source(model, X).dataset(True, _loaders.Fitting(model.graph, self.loss))
@@ -368,6 +384,8 @@ class Estimator:
 
     def _labels(self, model, y):
         """What the model is to learn of y; a hook."""
+        if _inputs.holds_texts(y):
+            raise InputError("y holds texts, not numbers: take thalweg.Classifier, which numbers them, or encode them")
         return y
 
     def _metrics(self, model):

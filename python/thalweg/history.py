@@ -13,7 +13,12 @@ class History(list[EpochRecord]):
 
     def to_frame(self) -> "pandas.DataFrame":
         """A pandas frame with a row for each epoch; scores of validations are columns ``validation_<name>``."""
-        import pandas
+        try:
+            import pandas
+        except ModuleNotFoundError as error:
+            if error.name != "pandas":
+                raise
+            raise ModuleNotFoundError("History.to_frame and plot need pandas: pip install pandas", name="pandas") from None
 
         fields = ("epoch", "iteration", "loss", "learning_rate", "seconds", "samples_per_second", "data_wait_share")
         rows = []

@@ -103,6 +103,13 @@ std::optional<ClassNumbers> class_numbers(const Trial& trial) {
   return std::nullopt;
 }
 
+/// What the model has, for those who have given it another class.
+std::string told(const ClassNumbers& classes) {
+  if (classes.count > 1) return "the model has the classes 0 to " + std::to_string(classes.count - 1);
+  return "the model has one output, which the loss takes for one class: for two classes take the loss bce_with_logits, "
+         "for numbers one such as mse, or give the model an output for each class";
+}
+
 /// Rows are counted from `first_row`.
 void require_known_classes(const Tensor& labels, const ClassNumbers& classes, int64_t first_row = 0) {
   if (labels.dtype() != DType::kI64) return;
@@ -110,8 +117,7 @@ void require_known_classes(const Tensor& labels, const ClassNumbers& classes, in
   for (int64_t i = 0; i < labels.num_elements(); ++i) {
     const int64_t label = labels.data<int64_t>()[i];
     if (classes.contain(label)) continue;
-    raise_input_error("the target holds class ", label, " in row ", first_row + i / width,
-                      "; the model has the classes 0 to ", classes.count - 1);
+    raise_input_error("the target holds class ", label, " in row ", first_row + i / width, "; ", told(classes));
   }
 }
 
@@ -240,8 +246,7 @@ void require_known_classes(const data::Dataset& data, const Graph& graph, const 
   const std::optional<ClassNumbers> classes = class_numbers(try_target(data.target_types()[0], graph, loss));
   if (!classes) return;
   if (highest && !classes->contain(*highest)) {
-    raise_input_error("the data have the classes 0 to ", *highest, "; the model has the classes 0 to ",
-                      classes->count - 1);
+    raise_input_error("the data have the classes 0 to ", *highest, "; ", told(*classes));
   }
   if (!data.is_in_memory()) return;
   for_all_rows(data, [&](const data::Batch& batch, int64_t first_row) {

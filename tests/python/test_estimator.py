@@ -6,6 +6,7 @@ import pathlib
 import pickle
 import shutil
 import signal
+import sys
 import time
 
 import numpy as np
@@ -129,6 +130,12 @@ def test_targets_of_datasets_become_what_the_loss_takes(tmp_path):
         estimator().fit(table("x0"))
 
 
+def test_history_says_what_it_needs(monkeypatch):
+    monkeypatch.setitem(sys.modules, "pandas", None)
+    with pytest.raises(ModuleNotFoundError, match="need pandas: pip install pandas"):
+        thalweg.History().to_frame()
+
+
 def test_validation_and_history():
     x, y = points()
     fitted = estimator(epochs=3).fit(x, y, validation=points(50, 1))
@@ -181,12 +188,25 @@ def test_other_misuse():
         estimator().set_params(epoch=3)
     with pytest.raises(ValueError, match="no train option 'clipnorm'; there are .*clip_norm"):
         estimator(options={"clipnorm": 1}).fit(*points())
-    with pytest.raises(ValueError, match="early_stopping cannot be 3"):
+    with pytest.raises(ValueError, match="early_stopping cannot be 3: it is a dict such as .*patience"):
         estimator(early_stopping=3).fit(*points())
     with pytest.raises(ValueError, match="workers is 0"):
         estimator(workers=0).fit(*points())
     with pytest.raises(ValueError, match="no scheme 'allredcue'; there are .*allreduce"):
         estimator(scheme="allredcue").fit(*points())
+    x, y = points()
+    with pytest.raises(ValueError, match="the data hold no targets.*target='name'"):
+        estimator().fit(data.TensorDataset([x.astype("float32")]), y)
+    with pytest.raises(ValueError, match="already: leave y out"):
+        estimator().fit(data.TensorDataset([x.astype("float32")], [y]), y)
+    names = np.where(y == 1, "good", "bad")
+    for texts in (names, names.tolist(), pd.Series(names), pa.array(names), pd.DataFrame({"label": names})):
+        with pytest.raises(ValueError, match="y holds texts, not numbers: take thalweg.Classifier"):
+            estimator().fit(x, texts)
+    with pytest.raises(ValueError, match="class 1 in row [0-9]+; the model has one output.* bce_with_logits, for numbers .*mse"):
+        thalweg.Estimator(network(1), progress="none").fit(x, y)
+    with pytest.raises(ValueError, match="'model.pt' is the name of a format that is not written: take .onnx"):
+        estimator(epochs=1).fit(x, y).save("model.pt")
     with pytest.raises(ValueError, match="'epochs' is an argument of the estimator itself"):
         estimator(options={"epochs": 1}).fit(*points())
     with pytest.raises(ValueError, match="validation is a pair"):
