@@ -58,7 +58,7 @@ def holds_texts(values):
     """Whether what should be numbers begins with a text."""
     try:
         first = numpy.asarray(values[:1]).reshape(-1).tolist()
-    except (TypeError, KeyError, ValueError):
+    except (TypeError, KeyError, ValueError, RuntimeError):
         return False
     return any(isinstance(value, str) for value in first)
 
@@ -73,6 +73,11 @@ def column_names(value):
         return None
     names = list(value.schema.names if _module(value) == "pyarrow" else value.columns)
     return names if all(isinstance(name, str) for name in names) else None
+
+
+def trained_names(value):
+    """Of the columns that a model is trained with, in memory or in files; None if they have none."""
+    return getattr(value, "input_columns", None) if isinstance(value, data.Dataset) else column_names(value)
 
 
 def in_order(table, names):

@@ -175,7 +175,7 @@ class Estimator:
         """
         self._check_scheme()
         # Kept apart until the run begins: a fit that fails before leaves the estimator as it was.
-        self._new_names = _inputs.column_names(X)
+        self._new_names = _inputs.trained_names(X)
         try:
             self._fit(X, y, validation, resume)
         finally:

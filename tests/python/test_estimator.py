@@ -12,6 +12,7 @@ import time
 import numpy as np
 import pandas as pd
 import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 from sklearn.base import clone
 from sklearn.model_selection import cross_val_score
@@ -159,7 +160,8 @@ def test_validation_and_history():
         (lambda x, y: ((x, x), y), "1 inputs, got 2"),
         (lambda x, y: (x.astype(object), y), "X: .* element type object"),
         (lambda x, y: (x.astype(complex), y), "X: .* element type complex128"),
-        (lambda x, y: (x, np.array(["a", "b"] * 150)), "y: .* must be an array of numbers"),
+        (lambda x, y: (x, np.array(["a", "b"] * 150)), "y holds texts, not numbers"),
+        (lambda x, y: (x, np.array([None, 1] * 150)), "y: .* must be an array of numbers"),
         (lambda x, y: (x, y + 1), "class 2 in row .*classes 0 to 1"),
         (lambda x, y: (x, y - 1), "class -1 in row"),
         (lambda x, y: (data.TensorDataset([x.astype("float32")], [y]), y), "leave y out"),
@@ -357,6 +359,22 @@ def test_files_keep_the_columns_of_the_training_data(tmp_path):
         estimator(epochs=1).fit(unnamed, y).save(path)
         assert data.columns_from_metadata(thalweg.Model.load(path).metadata) is None
     assert not hasattr(fitted.load(path), "feature_names_in_")
+
+
+def test_files_keep_the_columns_of_tables_in_files(tmp_path):
+    frame, table = table_of_points(tmp_path)
+    fitted = thalweg.Estimator(network(1), loss="mse", epochs=1, progress="none").fit(table("whole"))
+    fitted.save(tmp_path / "model.onnx")
+    expected = fitted.predict(frame[["x0", "x1", "x2"]].to_numpy())
+    # All columns, in another order.
+    given = thalweg.Model.load(tmp_path / "model.onnx")(frame[frame.columns[::-1]])
+    np.testing.assert_allclose(given, expected, rtol=1e-4, atol=1e-5)
+    np.testing.assert_array_equal(fitted.predict(frame[["x2", "x1", "x0"]]), expected)
+    # A column of lists is none of numbers.
+    lists = pa.table({"x": pa.array([[1.0, 2.0, 3.0]] * 9, pa.list_(pa.float32(), 3)), "y": [1.0] * 9})
+    pq.write_table(lists, tmp_path / "lists.parquet")
+    fitted.fit(data.Table(tmp_path / "lists.parquet", ["x"], "y"))
+    assert not hasattr(fitted, "feature_names_in_")
 
 
 def graph_of_three():

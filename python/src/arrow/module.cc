@@ -59,7 +59,25 @@ data::TableFormat format_from(const std::optional<std::string>& name) {
   return found->second;
 }
 
-void init_table(data::Table* self, const PathText& uri, const Columns& inputs, const std::optional<Columns>& target,
+/// Knows by which names its columns go, for the model that is trained on it.
+class NamedTable : public data::Table {
+ public:
+  NamedTable(const std::string& uri, const data::TableOptions& options)
+      : data::Table(uri, options), names_(options.inputs.at(0).columns) {}
+
+  /// Of the input's columns; nothing if one of them holds lists.
+  std::optional<std::vector<std::string>> input_columns() const {
+    const thalweg::Shape shape = input_types().at(0).shape;
+    const bool are_numbers =
+        shape.rank() == 1 || (shape.rank() == 2 && shape[1] == static_cast<int64_t>(names_.size()));
+    return are_numbers ? std::optional(names_) : std::nullopt;
+  }
+
+ private:
+  std::vector<std::string> names_;
+};
+
+void init_table(NamedTable* self, const PathText& uri, const Columns& inputs, const std::optional<Columns>& target,
                 DType dtype, DType target_dtype, const Filter& filter, std::optional<double> fill,
                 const std::string& bad_rows, const std::string& separator, int64_t memory_bytes, int threads,
                 const std::optional<std::string>& format) {
@@ -75,7 +93,7 @@ void init_table(data::Table* self, const PathText& uri, const Columns& inputs, c
   options.threads = threads;
   options.format = format_from(format);
   const nb::gil_scoped_release release;
-  new (self) data::Table(uri.text, options);
+  new (self) NamedTable(uri.text, options);
 }
 
 nb::dict read_columns(const PathText& uri, const std::vector<std::string>& columns, const Filter& filter,
@@ -114,8 +132,8 @@ NB_MODULE(_arrow, module) {
   // The base class is there.
   nb::module_::import_("thalweg._core");
   const data::TableOptions usual;
-  nb::class_<data::Table, data::Dataset>(module, "Table",
-                                         R"(Rows of Parquet, Arrow or CSV files, at a path or a URI that Arrow opens.
+  nb::class_<NamedTable, data::Dataset>(module, "Table",
+                                        R"(Rows of Parquet, Arrow or CSV files, at a path or a URI that Arrow opens.
 
     thalweg.data.Table("s3://bucket/rides", inputs=["distance", "hour"], target="fare")
 
@@ -127,7 +145,9 @@ bad_rows="skip" are left out and counted. `format` is "parquet", "arrow" or "csv
            "dtype"_a = data::TensorColumns{}.dtype, "target_dtype"_a = data::TensorColumns{}.dtype,
            "filter"_a = Filter(), "fill"_a = nb::none(), "bad_rows"_a = "fail", "separator"_a = ",",
            "memory_bytes"_a = usual.memory_bytes, "threads"_a = usual.threads, "format"_a = nb::none())
-      .def_prop_ro("skipped_rows", &data::Table::skipped_rows);
+      .def_prop_ro("input_columns", &NamedTable::input_columns,
+                   "Names of the input's columns, which an estimator keeps; None if they hold lists.")
+      .def_prop_ro("skipped_rows", [](const NamedTable& self) { return self.skipped_rows(); });
   module.def("table_columns", columns_of, "uri"_a, "format"_a = nb::none(), nb::call_guard<nb::gil_scoped_release>(),
              "Name and Arrow type of each column.");
   module.def("read_columns", read_columns, "uri"_a, "columns"_a, nb::kw_only(), "filter"_a = Filter(),
