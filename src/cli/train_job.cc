@@ -22,6 +22,7 @@ void read_mnist(job::Settings& file, TrainJob& job) {
   data::Mnist digits = job::about(file, "data.path", [&] { return data::read_mnist(path); });
   job.train = std::make_shared<data::TensorDataset>(digits.train);
   job.validation = std::make_shared<data::TensorDataset>(digits.test);
+  job.model_defaults.set("classes", data::kMnistClasses);
 }
 
 std::shared_ptr<data::ImageFolder> open_folder(job::Settings& file, const std::string& key,
@@ -59,6 +60,7 @@ void read_images(job::Settings& file, TrainJob& job) {
   validation.pipeline = data::Pipeline({data::Resize{size, size}});
   job.train = folder;
   job.metadata = {.preprocessing = validation.pipeline, .class_names = folder->classes()};
+  job.model_defaults.set("classes", static_cast<int64_t>(folder->classes().size()));
   if (!file.has("data.validation")) return;
   const auto checked = open_folder(file, "data.validation", validation);
   require_same_classes(file, folder->classes(), checked->classes());
@@ -185,6 +187,7 @@ TrainJob read_job(job::Settings& file) {
                                    std::to_string(tokens) + " numbers with padding and unknown");
   }
   job.graph = job::about(file, "model.name", [&] { return zoo::build(model, model_options); });
+  job::require_classes(*job.graph, job.training, file, job.model_defaults.integer("classes"));
   job::fit_together(*job.graph, job.training, file);
   file.finish();
   return job;

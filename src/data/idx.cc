@@ -100,7 +100,7 @@ Tensor mnist_labels(const std::string& path) {
              ", not labels of u8 [N]");
   const uint8_t* values = labels.data<uint8_t>();
   for (int64_t i = 0; i < labels.num_elements(); ++i) {
-    TW_REQUIRE(values[i] < 10, path, ": label ", i, " is ", static_cast<int>(values[i]), ", not a digit");
+    TW_REQUIRE(values[i] < kMnistClasses, path, ": label ", i, " is ", static_cast<int>(values[i]), ", not a digit");
   }
   return labels.to(DType::kI64);
 }

@@ -1,6 +1,7 @@
 // Copyright The Thalweg Authors. SPDX-License-Identifier: Apache-2.0
 #include "job/training.h"
 
+#include <algorithm>
 #include <cctype>
 #include <cstdlib>
 #include <nlohmann/json.hpp>
@@ -143,6 +144,19 @@ void fit_together(Graph& graph, Training& training, const Settings& settings) {
                       ": no parameter matches '" + pattern + "'; nearest: " + nearest_names(pattern, names));
     }
   }
+}
+
+void require_classes(const Graph& graph, const Training& training, const Settings& settings, int64_t classes) {
+  const Shape& output = graph.outputs().at(0)->shape();
+  const int64_t scores = output.rank() > 1 ? output[1] : kFree;
+  if (scores == kFree || scores == classes) return;
+  const std::vector<AcceptedTarget> targets = accepted_targets(graph, training.loss);
+  const auto is_class_number = [](const AcceptedTarget& target) {
+    return target.type == TensorType{DType::kI64, Shape()};
+  };
+  if (std::none_of(targets.begin(), targets.end(), is_class_number)) return;
+  settings.reject("model.classes", " is " + std::to_string(scores) + ", the data have " + std::to_string(classes) +
+                                       " classes: leave it out, and the model has as many");
 }
 
 Training read_training(Settings& settings) {

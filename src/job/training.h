@@ -37,6 +37,10 @@ Training read_training(Settings& settings);
 /// parameter.
 void fit_together(Graph& graph, Training& training, const Settings& settings);
 
+/// Throws SettingsError if the loss takes class numbers and the model does not have as many classes as the data: one
+/// that has more would be saved with scores for classes that have no names.
+void require_classes(const Graph& graph, const Training& training, const Settings& settings, int64_t classes);
+
 /// As `thalweg train --json` prints it.
 nlohmann::ordered_json to_json(const EpochRecord& record);
 nlohmann::ordered_json to_json(const data::SkippedSamples& skipped);

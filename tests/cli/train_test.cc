@@ -227,6 +227,41 @@ TEST(TrainOnImages, BadFilesAreNamedOrLeftOutAndCounted) {
   EXPECT_THAT(answer.out, ::testing::ContainsRegex("photo.jpg: [ab] ")) << answer.error;
 }
 
+/// A small photo in each of these folders.
+void write_classes(const std::filesystem::path& folder, const std::vector<std::string>& names) {
+  for (const std::string& name : names) {
+    std::filesystem::create_directories(folder / name);
+    std::filesystem::copy_file(image_path("photo.jpg"), folder / name / "photo.jpg");
+  }
+}
+
+std::string job_of_images(const std::string& path) {
+  return "[data]\nkind = \"images\"\nimage_size = 32\npath = \"" + path +
+         "\"\n[model]\nname = \"mobilenet_v2\"\nimage_size = 32\n";
+}
+
+TEST(TrainOnImages, TheModelHasAsManyClassesAsThereAreFolders) {
+  const TemporaryDirectory folder;
+  write_classes(folder.path() / "train", {"a", "b", "c"});
+  const std::string path = folder / "job.toml", model = folder / "model.onnx";
+  write_bytes(path, job_of_images(folder / "train"));
+  const ProcessResult run = run_program({"train", path, "--set", "output.model=" + model});
+  ASSERT_EQ(run.exit_code, 0) << run.error;
+  EXPECT_EQ(onnx::load_for_training(model)->outputs().at(0)->shape()[1], 3);
+  for (const char* classes : {"2", "4"}) {
+    const ProcessResult other = run_program({"train", path, "--set", std::string("model.classes=") + classes});
+    EXPECT_EQ(other.exit_code, 2);
+    EXPECT_THAT(other.error, HasSubstr(std::string("--set model.classes is ") + classes +
+                                       ", the data have 3 classes: leave it out, and the model has as many"));
+  }
+}
+
+TEST_F(TrainOnDigits, AnotherNumberOfClassesIsAnError) {
+  const ProcessResult run = run_program(small_job({"--set", "model.classes=30"}));
+  EXPECT_EQ(run.exit_code, 2);
+  EXPECT_THAT(run.error, HasSubstr("--set model.classes is 30, the data have 10 classes"));
+}
+
 TEST(TrainOnTexts, TheModelKnowsHowTextBecomesItsInput) {
   const TemporaryDirectory folder;
   std::string lines;
@@ -254,6 +289,8 @@ TEST(TrainOnTexts, TheModelKnowsHowTextBecomesItsInput) {
   const ProcessResult small = run_program({"train", path, "--set", "model.vocab=5"});
   EXPECT_EQ(small.exit_code, 2);
   EXPECT_THAT(small.error, HasSubstr("--set model.vocab is 5, the vocabulary has"));
+  EXPECT_THAT(run_program({"train", path, "--set", "model.classes=5"}).error,
+              HasSubstr("--set model.classes is 5, the data have 2 classes"));
 }
 
 /// What the program says to a job of this text.

@@ -11,6 +11,8 @@ namespace thalweg::data {
 /// the file and the fault if it is not such a file, was cut short, or has bytes too many.
 Tensor read_idx(const std::string& path);
 
+inline constexpr int64_t kMnistClasses = 10;
+
 /// The four MNIST files in `directory`: images as f32 [N, 1, 28, 28], scaled to mean 0 and deviation 1, labels as i64.
 struct Mnist {
   TensorDataset train;
