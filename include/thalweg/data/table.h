@@ -40,7 +40,7 @@ struct TableOptions {
   std::vector<TensorColumns> targets = {};
   /// All must hold. Row groups that cannot hold such a row are not read.
   std::vector<Condition> filter = {};
-  /// By the ends of the files' names if kAuto.
+  /// By the ends of the files' names if kAuto; a directory with files of several formats is an error then.
   TableFormat format = TableFormat::kAuto;
   Nulls nulls = Nulls::kFail;
   double fill = 0.0;

@@ -62,15 +62,27 @@ std::vector<fs::FileInfo> files_below(fs::FileSystem& system, const std::string&
   return found;
 }
 
-/// Leaves the files of the format asked for, or, if none was, of the first one found.
-TableFormat choose_format(std::vector<fs::FileInfo>& files, TableFormat wanted, const std::string& uri) {
-  if (wanted == TableFormat::kAuto) {
-    for (const fs::FileInfo& file : files) {
-      if (wanted == TableFormat::kAuto) wanted = format_by_name(file.path());
-    }
-    TW_REQUIRE(wanted != TableFormat::kAuto, uri, ": no file's name ends in .parquet, .arrow, .feather, .csv or .tsv; ",
-               "say what format it is");
+/// The one format of which there are files, by their names.
+TableFormat only_format(const std::vector<fs::FileInfo>& files, const std::string& uri) {
+  const fs::FileInfo* first = nullptr;
+  for (const fs::FileInfo& file : files) {
+    const TableFormat format = format_by_name(file.path());
+    if (format == TableFormat::kAuto) continue;
+    if (first == nullptr) first = &file;
+    // To take one of them would leave rows out without a word.
+    TW_REQUIRE(
+        format == format_by_name(first->path()), uri, ": holds tables of several formats, such as ", first->base_name(),
+        " and ", file.base_name(),
+        ": put those of each format into a folder of their own, or say which format to read (`format` of Table)");
   }
+  TW_REQUIRE(first != nullptr, uri, ": no file's name ends in .parquet, .arrow, .feather, .csv or .tsv: ",
+             "if it is a table, rename it, or say what format it is (`format` of Table)");
+  return format_by_name(first->path());
+}
+
+/// Leaves the files of the format asked for, or, if none was, of the only one there is.
+TableFormat choose_format(std::vector<fs::FileInfo>& files, TableFormat wanted, const std::string& uri) {
+  if (wanted == TableFormat::kAuto) wanted = only_format(files, uri);
   if (files.size() > 1) {
     std::erase_if(files, [&](const fs::FileInfo& file) { return format_by_name(file.path()) != wanted; });
   }

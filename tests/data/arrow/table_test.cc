@@ -186,6 +186,21 @@ TEST_F(TableTest, ADirectoryIsItsFilesInOrder) {
   EXPECT_EQ(column_of(Table("file://" + directory_.path().string(), floats({"a"})), 0).size(), 5U);
 }
 
+TEST_F(TableTest, FilesOfSeveralFormatsAreAnErrorUnlessOneIsChosen) {
+  const std::string path = directory_.path().string();
+  write_parquet(*numbers(0, 3), directory_ / "a.parquet", 10);
+  write_bytes(directory_ / "b.csv", "a\n7\n8\n");
+  write_bytes(directory_ / "notes.txt", "hello");
+  const std::string expected = path +
+                               ": holds tables of several formats, such as a.parquet and b.csv: put those of each "
+                               "format into a folder of their own, or say which format to read (`format` of Table)";
+  EXPECT_EQ(error_text([&] { Table(path, floats({"a"})); }), expected);
+  EXPECT_EQ(error_text([&] { inspect_table(path); }), expected);
+  TableOptions chosen = floats({"a"});
+  chosen.format = TableFormat::kCsv;
+  EXPECT_EQ(column_of(Table(path, chosen), 0), (std::vector<float>{7, 8}));
+}
+
 TEST_F(TableTest, ArrowFiles) {
   write_arrow(*numbers(0, 10), directory_ / "t.arrow");
   EXPECT_EQ(column_of(Table(directory_ / "t.arrow", floats({"b", "a"})), 1)[9], 9.0F);
@@ -415,8 +430,9 @@ TEST_F(TableTest, WhatIsWrongIsNamed) {
   EXPECT_EQ(error_text([&] { Table(directory_ / "cut.parquet", floats({"a"})); }).rfind(directory_ / "cut.parquet", 0),
             0U);
   write_bytes(directory_ / "notes.txt", "hello");
-  EXPECT_NE(error_text([&] { Table(directory_ / "notes.txt", floats({"a"})); }).find("say what format"),
-            std::string::npos);
+  EXPECT_NE(
+      error_text([&] { Table(directory_ / "notes.txt", floats({"a"})); }).find("rename it, or say what format it is"),
+      std::string::npos);
   EXPECT_NE(error_text([&] { Table("nonsense://x/y.csv", floats({"a"})); }), "no error");
 }
 
