@@ -51,7 +51,8 @@ class Predict : public Command {
                     "Write the so many largest elements of the first output (default: 5 if the classes "
                     "have names; 0: everything)")
         ->check(CLI::NonNegativeNumber);
-    options.add_flag("--softmax", format_.softmax, "Turn the first output into probabilities");
+    options.add_flag("--softmax", format_.softmax,
+                     "Turn the first output into probabilities; a single score into those of two classes");
     options.add_option("--classes", classes_, "File with the name of each class in a line, if the model has none");
   }
 
@@ -106,6 +107,7 @@ class Predict : public Command {
       chosen_.push_back(static_cast<size_t>(found - names.begin()));
     }
     format_.output_names = outputs_;
+    format_.made_by = model.outputs()[chosen_[0]].made_by;
     format_.class_names = classes_.empty() ? data::metadata_from(model.metadata()).class_names : read_lines(classes_);
     const bool as_array = format_.kind == Kind::kNpy || format_.kind == Kind::kNpz;
     if (top_ > 0 && as_array) wrong_usage("--top cannot be written as an array");

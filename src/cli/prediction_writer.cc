@@ -12,23 +12,31 @@
 #include "cli/command.h"
 #include "cli/numbers.h"
 #include "cli/text_table.h"
+#include "infer/classification.h"
 #include "thalweg/npy.h"
 
 namespace thalweg::cli {
 namespace {
 
-/// exp(x) / sum of exp, over all elements.
-Tensor softmax(const Tensor& values) {
-  const Tensor logits = values.to(DType::kF64);
-  Tensor result(DType::kF64, values.shape());
-  const double* in = logits.data<double>();
-  double* out = result.data<double>();
+/// A single score says nothing by itself where two classes have names.
+bool wants_probabilities(const PredictionFormat& format, const Tensor& first_output) {
+  return format.softmax || (format.top > 0 && format.class_names.size() == 2 && first_output.num_elements() == 1);
+}
+
+/// Over all elements of the first output of one sample.
+Tensor probabilities(const Tensor& values, const std::string& made_by) {
   const int64_t count = values.num_elements();
-  const double largest = count > 0 ? *std::max_element(in, in + count) : 0;
-  double sum = 0;
-  for (int64_t i = 0; i < count; ++i) sum += out[i] = std::exp(in[i] - largest);
-  for (int64_t i = 0; i < count; ++i) out[i] /= sum;
-  return result.to(DType::kF32);
+  if (count == 0) return values.to(DType::kF32);
+  const Tensor found = classify(values.reshaped({1, count}), made_by).probabilities;
+  return found.reshaped(found.num_elements() == count ? values.shape() : Shape{found.num_elements()});
+}
+
+/// With probabilities in place of the first output where they are wanted.
+Prediction as_written(const Prediction& prediction, const PredictionFormat& format) {
+  Prediction result = prediction;
+  Tensor& first = result.outputs[0];
+  if (wants_probabilities(format, first)) first = probabilities(first, format.made_by);
+  return result;
 }
 
 /// Lines of text to a file or stdout.
@@ -38,15 +46,10 @@ class LineWriter : public PredictionWriter {
     if (!format.path.empty()) file_.emplace(format.path);
   }
   void write(const Prediction& prediction) override {
-    if (!begun_) begin(prediction);
+    const Prediction written = as_written(prediction, format_);
+    if (!begun_) begin(written);
     begun_ = true;
-    if (!format_.softmax) {
-      add(prediction);
-      return;
-    }
-    Prediction probable = prediction;
-    probable.outputs[0] = softmax(prediction.outputs[0]);
-    add(probable);
+    add(written);
   }
   void flush() override {
     if (file_.has_value()) {
@@ -178,12 +181,12 @@ class ArrayWriter : public PredictionWriter {
   explicit ArrayWriter(const PredictionFormat& format) : format_(format) {}
 
   void write(const Prediction& prediction) override {
+    const Prediction written = as_written(prediction, format_);
     if (arrays_.empty()) {
-      for (const Tensor& output : prediction.outputs)
-        allocate(format_.softmax && arrays_.empty() ? softmax(output) : output);
+      for (const Tensor& output : written.outputs) allocate(output);
     }
     for (size_t i = 0; i < arrays_.size(); ++i) {
-      const Tensor row = format_.softmax && i == 0 ? softmax(prediction.outputs[0]) : prediction.outputs[i];
+      const Tensor& row = written.outputs[i];
       const Tensor target = arrays_[i].rows(written_, written_ + 1);
       TW_REQUIRE(row.dtype() == target.dtype() && row.num_bytes() == target.num_bytes(), "sample ", prediction.sample,
                  ": output ", printable(format_.output_names[i]), " is ", row.type(), ", unlike those before");

@@ -25,8 +25,10 @@ struct PredictionFormat {
   std::vector<std::string> class_names;
   /// Write the so many largest elements of the first output rather than all outputs; 0: all.
   int64_t top = 0;
-  /// Turn the first output into probabilities.
+  /// Turn the first output into probabilities; a single score into those of two classes, as `classify` does.
   bool softmax = false;
+  /// The operator that the first output comes from (ValueDescription::made_by).
+  std::string made_by;
   /// How many predictions will come.
   int64_t samples = 0;
 };

@@ -2,6 +2,9 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <cmath>
+
 #include "cli/color_model.h"
 #include "cli/program.h"
 #include "support/golden_image.h"
@@ -236,6 +239,48 @@ TEST_F(Predict, SoftmaxMakesProbabilities) {
   npy::write(directory_ / "x.npy", Tensor::zeros(DType::kF32, {3, 4, 4}));
   const auto line = json_lines(predict(directory_ / "x.npy", {"--softmax", "--json"}).out).at(0);
   for (const auto& one : line["top"]) EXPECT_NEAR(one["score"].get<double>(), 1.0 / 3, 1e-6);
+}
+
+TEST_F(Predict, ASingleScoreSpeaksForTheSecondOfTwoClasses) {
+  onnx::ModelProto model = color_model(-1);
+  model.graph.input = {value_info("x", {-1, 1, 4, 4})};
+  model.graph.output = {value_info("y", {-1, 1})};
+  model.metadata_props.clear();
+  write_bytes(directory_ / "score.onnx", bytes_of(model));
+  Tensor x = Tensor::zeros(DType::kF32, {2, 1, 4, 4});
+  std::fill_n(x.data<float>() + 16, 16, 2.0F);
+  npy::write(directory_ / "x.npy", x);
+  const auto run = [&](std::vector<std::string> more) {
+    more.insert(more.begin(), {"predict", directory_ / "score.onnx", directory_ / "x.npy"});
+    const ProcessResult result = run_program(more);
+    EXPECT_EQ(result.exit_code, 0) << result.error;
+    return result.out;
+  };
+  const auto lines = json_lines(run({"--softmax", "--json"}));
+  EXPECT_EQ(lines.at(0)["outputs"]["y"], (std::vector<double>{0.5, 0.5}));
+  EXPECT_NEAR(lines.at(1)["outputs"]["y"].at(1).get<double>(), 1 / (1 + std::exp(-2.0)), 1e-6);
+  EXPECT_THAT(run({"--softmax", "--format", "csv"}), StartsWith("sample,y_0,y_1\n0,0.5,0.5\n"));
+  run({"--softmax", "-o", directory_ / "y.npy"});
+  EXPECT_EQ(npy::read(directory_ / "y.npy").shape(), (Shape{2, 2}));
+  // To name the first class whatever the score is would be wrong for half of the rows.
+  write_bytes(directory_ / "names.txt", "no\nyes\n");
+  EXPECT_THAT(run({"--classes", directory_ / "names.txt"}), HasSubstr("1: yes 0.8808, no 0.1192"));
+}
+
+TEST_F(Predict, ProbabilitiesStayAsTheyAre) {
+  onnx::ModelProto model = color_model(-1);
+  model.graph.node.back().output = {"scores"};
+  model.graph.node.push_back({"probable", "Softmax", "", "", {"scores"}, {"y"}, {}});
+  write_bytes(directory_ / "probable.onnx", bytes_of(model));
+  Tensor x = Tensor::zeros(DType::kF32, {1, 3, 4, 4});
+  std::fill_n(x.data<float>(), 16, 4.0F);
+  npy::write(directory_ / "x.npy", x);
+  const auto answer = [&](std::vector<std::string> more) {
+    more.insert(more.begin(), {"predict", directory_ / "probable.onnx", directory_ / "x.npy"});
+    return run_program(more).out;
+  };
+  EXPECT_THAT(answer({}), HasSubstr("red 0.96"));
+  EXPECT_EQ(answer({"--softmax"}), answer({}));
 }
 
 TEST_F(Predict, WrongUsageAndBadDataAreToldApart) {
