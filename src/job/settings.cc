@@ -98,6 +98,18 @@ struct Settings::Impl {
       if (asked.insert(key).second) visit(std::string(name.str()), key, node);
     }
   }
+
+  /// What to write in place of a key that nobody has asked for. All keys of its section, for a short or another name
+  /// (lr, size) is near to none of those that it may mean.
+  std::string keys_instead_of(const std::string& section, const std::string& key) const {
+    std::vector<std::string> names;
+    for (auto at = asked.lower_bound(section + "."); at != asked.end() && at->starts_with(section + "."); ++at) {
+      names.push_back(at->substr(section.size() + 1));
+    }
+    if (!names.empty())
+      return "; nearest: " + nearest_names(key, names) + "; all of " + section + ": " + join(names, ", ");
+    return "; nearest: " + nearest_names(section + "." + key, {asked.begin(), asked.end()});
+  }
 };
 
 Settings Settings::from_file(const std::string& path, const std::vector<std::string>& overrides) {
@@ -133,7 +145,7 @@ Settings::Settings(std::unique_ptr<Impl> impl) : impl_(std::move(impl)) {}
 Settings::Settings(Settings&&) noexcept = default;
 Settings::~Settings() = default;
 
-bool Settings::has(const std::string& key) const { return impl_->table.at_path(key).node() != nullptr; }
+bool Settings::has(const std::string& key) const { return impl_->find(key) != nullptr; }
 
 void Settings::reject(const std::string& key, const std::string& what) const { refuse(impl_->place(key), what); }
 
@@ -227,8 +239,10 @@ void Settings::finish() const {
     const toml::table* keys = node.as_table();
     if (keys == nullptr) reject(name, " stands outside every section");
     for (const auto& [key, value] : *keys) {
-      const std::string full = name + "." + std::string(key.str());
-      if (impl_->asked.count(full) == 0) reject(full, " means nothing here");
+      const std::string short_name(key.str()), full = name + "." + short_name;
+      if (impl_->asked.count(full) == 0) {
+        reject(full, " means nothing here" + impl_->keys_instead_of(name, short_name));
+      }
     }
   }
 }

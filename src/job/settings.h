@@ -52,7 +52,8 @@ class Settings {
   std::map<std::string, double> other_numbers(const std::string& section);
   Attributes other_attributes(const std::string& section);
 
-  /// Throws if the file has keys that nobody has asked for: they are most likely misspelt.
+  /// Throws if the file has keys that nobody has asked for: they are most likely misspelt. The text has those that
+  /// were.
   void finish() const;
   /// Throws SettingsError about a key that is there.
   [[noreturn]] void reject(const std::string& key, const std::string& what) const;

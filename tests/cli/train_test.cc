@@ -248,6 +248,8 @@ TEST(TrainOnImages, TheModelHasAsManyClassesAsThereAreFolders) {
   const ProcessResult run = run_program({"train", path, "--set", "output.model=" + model});
   ASSERT_EQ(run.exit_code, 0) << run.error;
   EXPECT_EQ(onnx::load_for_training(model)->outputs().at(0)->shape()[1], 3);
+  EXPECT_THAT(run_program({"train", path, "--set", "data.size=32"}).error,
+              HasSubstr("all of data: augment, image_size, kind, limit, max_pixels, path, validation"));
   for (const char* classes : {"2", "4"}) {
     const ProcessResult other = run_program({"train", path, "--set", std::string("model.classes=") + classes});
     EXPECT_EQ(other.exit_code, 2);
@@ -387,7 +389,13 @@ TEST(TrainJobErrors, NameTheOptionThatSetAKey) {
 TEST_F(TrainOnDigits, KeysThatMeanNothingAreErrors) {
   const ProcessResult run = run_program(small_job({"--set", "train.epoch=3"}));
   EXPECT_EQ(run.exit_code, 2);
-  EXPECT_THAT(run.error, HasSubstr("--set train.epoch means nothing here"));
+  EXPECT_THAT(run.error, HasSubstr("--set train.epoch means nothing here; nearest: epochs, "));
+  EXPECT_THAT(run_program(small_job({"--set", "train.lr=0.1"})).error,
+              ::testing::ContainsRegex("train.lr means nothing here; .*; all of train: .*, learning_rate, "));
+  EXPECT_THAT(run_program(small_job({"--set", "data.size=64"})).error,
+              ::testing::ContainsRegex("data.size means nothing here; .*; all of data: kind, limit, path"));
+  EXPECT_THAT(run_program(small_job({"--set", "trian.epochs=1"})).error,
+              HasSubstr("trian.epochs means nothing here; nearest: train.epochs, "));
   EXPECT_THAT(run_program(small_job({"--set", "model.clases=3"})).error, HasSubstr("classes"));
 }
 
