@@ -75,31 +75,51 @@ class Train : public Command {
     Model model(std::move(job.graph));
     Trainer trainer(model, job.training.loss,
                     optim::make_optimizer(job.training.optimizer, job.training.optimizer_options), options);
-    const std::string& checkpoints = options.checkpoints.directory;
-    if (job.resume && !checkpoints.empty() && Trainer::can_resume(checkpoints)) trainer.resume(checkpoints);
-    {
-      const StopOnSignals stop(trainer);
-      trainer.fit(*job.train, job.validation.get());
-    }
+    if (job.resume) resume(trainer, options.checkpoints.directory);
+    const int64_t steps_before = trainer.state().progress.iteration;
+    fit(trainer, job);
     const bool leads = group == nullptr || group->rank() == 0;
     if (leads && !job.model_path.empty()) model.save(job.model_path, properties);
-    if (leads) report(trainer, job.model_path);
+    if (leads) report(trainer, steps_before, job.model_path);
     return kDone;
   }
 
-  void report(const Trainer& trainer, const std::string& model_path) const {
+  /// From the newest checkpoint in the folder, if there is one.
+  static void resume(Trainer& trainer, const std::string& checkpoints) {
+    if (checkpoints.empty() || !Trainer::can_resume(checkpoints)) return;
+    try {
+      trainer.resume(checkpoints);
+    } catch (const Error& error) {
+      raise(error.what(), "\nGive output.checkpoints another folder, or begin anew with output.resume = false");
+    }
+  }
+
+  static void fit(Trainer& trainer, const TrainJob& job) {
+    const StopOnSignals stop(trainer);
+    try {
+      trainer.fit(*job.train, job.validation.get());
+    } catch (const data::SampleError& error) {
+      if (job.training.options.bad_samples == data::BadSample::kSkip) throw;
+      raise(error.what(), "; train.bad_samples = \"skip\" leaves out what cannot be read");
+    }
+  }
+
+  void report(const Trainer& trainer, int64_t steps_before, const std::string& model_path) const {
     Json epochs = Json::array();
     for (const EpochRecord& record : trainer.history()) epochs.push_back(job::to_json(record));
-    const Json result = {{"steps", trainer.state().progress.iteration},
-                         {"stopped", trainer.stop_requested()},
-                         {"model", model_path},
-                         {"skipped", job::to_json(trainer.skipped())},
-                         {"epochs", epochs}};
+    const Json result = {{"steps", trainer.state().progress.iteration}, {"steps_before", steps_before},
+                         {"stopped", trainer.stop_requested()},         {"model", model_path},
+                         {"skipped", job::to_json(trainer.skipped())},  {"epochs", epochs}};
     print(result, text_of);
   }
 
   static std::string text_of(const Json& result) {
-    std::string text = std::to_string(result["steps"].get<int64_t>()) + " steps";
+    const auto steps = result["steps"].get<int64_t>(), before = result["steps_before"].get<int64_t>();
+    std::string text = std::to_string(steps) + " steps";
+    if (before > 0 && before < steps) text += " (" + std::to_string(before) + " of them before, by the checkpoint)";
+    if (before > 0 && before == steps) {
+      text += " (none of them now: the checkpoint has all; more train.epochs go on, output.resume = false begins anew)";
+    }
     if (result["stopped"].get<bool>()) text += " (stopped)";
     const auto skipped = result["skipped"]["count"].get<int64_t>();
     if (skipped > 0) text += "  " + std::to_string(skipped) + " samples left out";

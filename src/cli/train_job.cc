@@ -1,6 +1,7 @@
 // Copyright The Thalweg Authors. SPDX-License-Identifier: Apache-2.0
 #include "cli/train_job.h"
 
+#include <algorithm>
 #include <cstdlib>
 #include <cstring>
 #include <limits>
@@ -124,7 +125,10 @@ void read_texts(job::Settings& file, TrainJob& job) {
 
 void read_data(job::Settings& file, TrainJob& job) {
   const std::vector<std::string> kinds = {"mnist", "images", "texts"};
-  file.text("data.kind");
+  if (const std::string kind = file.text("data.kind"); std::find(kinds.begin(), kinds.end(), kind) == kinds.end()) {
+    file.reject("data.kind", " is '" + kind + "', must be one of: " + join(kinds, ", ") +
+                                 ". Tables are trained on in Python (thalweg.data.Table) or on Spark");
+  }
   switch (file.choice("data.kind", kinds, 0)) {
     case 0: read_mnist(file, job); break;
     case 1: read_images(file, job); break;
@@ -175,6 +179,7 @@ TrainJob read_job(job::Settings& file) {
   job.model_path = job::expand_home(file.text("output.model", ""));
   require_writable_output(file, job);
   read_data(file, job);
+  if (job.validation == nullptr) job::check_without_validation(file, job.training, "data.validation");
   const std::string model = file.text("model.name");
   Attributes model_options = file.other_attributes("model");
   for (const auto& [name, value] : job.model_defaults.items()) {

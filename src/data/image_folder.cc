@@ -146,8 +146,12 @@ ImageSample ImageFolder::Impl::sample(int64_t index, const std::string& path, st
 
 void ImageFolder::Impl::read_image(int64_t index, const Draw& draw, void* target) const {
   thread_local std::vector<uint8_t> bytes;
-  ImageSample image = sample(index, path(index), bytes);
-  options_.pipeline.run(image, draw, index, target);
+  try {
+    ImageSample image = sample(index, path(index), bytes);
+    options_.pipeline.run(image, draw, index, target);
+  } catch (const Error& error) {
+    throw SampleError(error.what());
+  }
 }
 
 ImageFolder::ImageFolder(const std::string& directory, const ImageFolderOptions& options)

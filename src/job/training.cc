@@ -7,6 +7,7 @@
 #include <nlohmann/json.hpp>
 
 #include "base/text.h"
+#include "base/warning.h"
 #include "job/schedule.h"
 #include "optim/groups.h"
 #include "thalweg/fit_data.h"
@@ -143,6 +144,17 @@ void fit_together(Graph& graph, Training& training, const Settings& settings) {
       settings.reject("train.freeze",
                       ": no parameter matches '" + pattern + "'; nearest: " + nearest_names(pattern, names));
     }
+  }
+}
+
+void check_without_validation(const Settings& settings, const Training& training, const std::string& validation) {
+  if (training.options.early_stopping.patience > 0) {
+    settings.reject("train.patience", ": there are no data on which to see whether the model gets better: give " +
+                                          validation + ", or leave it out");
+  }
+  if (settings.has("train.metric") && !training.metrics.empty()) {
+    warn_once("train.metric (" + join(training.metrics, ", ") + ") is not measured: give " + validation +
+              ", the data to measure it on");
   }
 }
 

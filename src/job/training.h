@@ -41,6 +41,10 @@ void fit_together(Graph& graph, Training& training, const Settings& settings);
 /// that has more would be saved with scores for classes that have no names.
 void require_classes(const Graph& graph, const Training& training, const Settings& settings, int64_t classes);
 
+/// For jobs without data to validate on, which the key `validation` would name: throws SettingsError if training should
+/// stop by what is measured on them, and warns if a metric was asked for that is never measured.
+void check_without_validation(const Settings& settings, const Training& training, const std::string& validation);
+
 /// As `thalweg train --json` prints it.
 nlohmann::ordered_json to_json(const EpochRecord& record);
 nlohmann::ordered_json to_json(const data::SkippedSamples& skipped);

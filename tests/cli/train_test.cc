@@ -144,7 +144,25 @@ TEST_F(TrainOnDigits, ARunThatFindsACheckpointGoesOn) {
   second.insert(second.end(), {"--set", "train.epochs=3"});
   const nlohmann::json report = json_of(run_program(small_job(second)));
   EXPECT_EQ(report["steps"], 30);
+  EXPECT_EQ(report["steps_before"], 20);
   EXPECT_EQ(report["epochs"].size(), 3U);
+}
+
+TEST_F(TrainOnDigits, ARunThatIsDoneSaysSoAndWhatToDo) {
+  const std::vector<std::string> job =
+      small_job({"--set", "output.checkpoints=" + folder_ / "run", "--set", "data.limit=640"});
+  const ProcessResult first = run_program(job), second = run_program(job);
+  EXPECT_THAT(first.out, ::testing::StartsWith("20 steps  loss")) << first.error;
+  EXPECT_THAT(second.out, HasSubstr("20 steps (none of them now: the checkpoint has all; more train.epochs go on, "
+                                    "output.resume = false begins anew)"))
+      << second.error;
+  std::vector<std::string> other = job;
+  other.insert(other.end(), {"--set", "train.batch_size=32"});
+  const ProcessResult changed = run_program(other);
+  EXPECT_EQ(changed.exit_code, 1);
+  EXPECT_THAT(changed.error,
+              HasSubstr("batch_size: 64 there, 32 here\nGive output.checkpoints another folder, or begin "
+                        "anew with output.resume = false"));
 }
 
 TEST_F(TrainOnDigits, TheRateFollowsTheSchedule) {
@@ -214,6 +232,7 @@ TEST(TrainOnImages, BadFilesAreNamedOrLeftOutAndCounted) {
   const ProcessResult failing = run_program({"train", path});
   EXPECT_EQ(failing.exit_code, 1);
   EXPECT_THAT(failing.error, HasSubstr(folder / "train/"));
+  EXPECT_THAT(failing.error, HasSubstr("; train.bad_samples = \"skip\" leaves out what cannot be read"));
   const std::string model = folder / "model.onnx";
   const ProcessResult run = run_program(
       {"train", path, "--json", "--progress", "--set", "train.bad_samples=skip", "--set", "output.model=" + model});
@@ -256,6 +275,22 @@ TEST(TrainOnImages, TheModelHasAsManyClassesAsThereAreFolders) {
     EXPECT_THAT(other.error, HasSubstr(std::string("--set model.classes is ") + classes +
                                        ", the data have 3 classes: leave it out, and the model has as many"));
   }
+}
+
+TEST(TrainOnImages, WhatTakesDataToValidateOnSaysSo) {
+  const TemporaryDirectory folder;
+  write_classes(folder.path() / "train", {"a", "b"});
+  const std::string path = folder / "job.toml";
+  write_bytes(path, job_of_images(folder / "train"));
+  const ProcessResult patient = run_program({"train", path, "--set", "train.patience=2"});
+  EXPECT_EQ(patient.exit_code, 2);
+  EXPECT_THAT(patient.error, HasSubstr("--set train.patience: there are no data on which to see whether the model gets "
+                                       "better: give data.validation"));
+  const ProcessResult measured = run_program({"train", path, "--set", "train.metric=accuracy"});
+  EXPECT_EQ(measured.exit_code, 0);
+  EXPECT_THAT(measured.error, HasSubstr("warning: train.metric (accuracy) is not measured: give data.validation"));
+  // It is the default, of which nobody has to be told.
+  EXPECT_THAT(run_program({"train", path}).error, ::testing::Not(HasSubstr("warning")));
 }
 
 TEST_F(TrainOnDigits, AnotherNumberOfClassesIsAnError) {
@@ -330,6 +365,9 @@ TEST(TrainJobErrors, NameTheKeyAndTheLine) {
         Case{"[output]\ntensorboard = \"s3a://x/y\"\n", "line 2: output.tensorboard is 's3a://x/y'"},
         Case{"[train\n", "job.toml: line 1: "},
         Case{"[train]\n", "'data.kind' is missing"},
+        Case{"[data]\nkind = \"csv\"\n",
+             "line 2: data.kind is 'csv', must be one of: mnist, images, texts. Tables are "
+             "trained on in Python (thalweg.data.Table) or on Spark"},
         Case{"[data]\nkind = \"mnist\"\npath = \"/nowhere\"\n", "line 3: data.path: "}}) {
     const ProcessResult run = run_job(wrong.text);
     EXPECT_EQ(run.exit_code, 2) << wrong.text;

@@ -6,9 +6,17 @@
 #include <span>
 #include <vector>
 
+#include "thalweg/error.h"
 #include "thalweg/tensor.h"
 
 namespace thalweg::data {
+
+/// A sample cannot be read, such as an image whose file is damaged: others can, and a Loader may leave this one out
+/// (LoaderOptions::bad).
+class SampleError : public Error {
+ public:
+  using Error::Error;
+};
 
 /// What one step reads: row i of every tensor belongs to sample i.
 struct Batch {
