@@ -128,7 +128,7 @@ class Compare : public Command {
     const std::vector<size_t> matches = match_outputs(a, b);
     const size_t mask_index = masks_ ? find_mask_output(a) : 0;
     Progress progress(shows_progress(), "samples");
-    for_each_batch(samples, {&a, &b}, samples_.batch, [&](const SampleBatch& batch) {
+    for_each_batch(samples, {&a, &b}, samples_, [&](const SampleBatch& batch) {
       const std::vector<Tensor> from_a = a.run(batch.inputs);
       const std::vector<Tensor> unordered = b.run(batch.inputs);
       std::vector<Tensor> from_b;

@@ -85,7 +85,7 @@ class Optimize : public Command {
     Progress progress(shows_progress(), "reading samples");
     const int64_t wanted = std::min(most_samples_, samples.dataset->size());
     try {
-      for_each_batch(samples, {&model}, samples_.batch, [&](const SampleBatch& batch) {
+      for_each_batch(samples, {&model}, samples_, [&](const SampleBatch& batch) {
         if (batch.first >= wanted) throw Enough();
         std::vector<Tensor> inputs;
         for (const Tensor& input : batch.inputs) inputs.push_back(input.clone());

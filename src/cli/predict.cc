@@ -66,11 +66,11 @@ class Predict : public Command {
     format_.samples = samples.dataset->size();
     const auto writer = make_prediction_writer(format_);
     Progress progress(shows_progress(), "samples");
-    for_each_batch(samples, {&model}, samples_.batch, [&](const SampleBatch& batch) {
+    for_each_batch(samples, {&model}, samples_, [&](const SampleBatch& batch) {
       const std::vector<Tensor> outputs = model.run(batch.inputs);
       for (int64_t row = 0; row < batch.rows; ++row) {
         const std::vector<Tensor> all = outputs_of_sample(outputs, model.outputs(), batch, row);
-        Prediction prediction{samples.name(batch.first + row), {}};
+        Prediction prediction{samples.name(batch.samples[static_cast<size_t>(row)]), {}};
         for (const size_t i : chosen_) prediction.outputs.push_back(all[i]);
         writer->write(prediction);
       }

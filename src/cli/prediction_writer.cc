@@ -196,6 +196,8 @@ class ArrayWriter : public PredictionWriter {
   }
 
   void finish() override {
+    // Fewer than were promised if some could not be read.
+    for (Tensor& array : arrays_) array = array.rows(0, written_);
     if (format_.kind == PredictionFormat::Kind::kNpy) {
       npy::write(format_.path, arrays_.at(0));
       return;

@@ -29,7 +29,7 @@ struct PredictionFormat {
   bool softmax = false;
   /// The operator that the first output comes from (ValueDescription::made_by).
   std::string made_by;
-  /// How many predictions will come.
+  /// How many predictions will come at most.
   int64_t samples = 0;
 };
 

@@ -3,6 +3,7 @@
 #include <cstring>
 
 #include "base/text.h"
+#include "base/warning.h"
 #include "cli/samples.h"
 
 namespace thalweg::cli {
@@ -42,24 +43,37 @@ Tensor padded(const Tensor& rows, int64_t count) {
   return result;
 }
 
+bool next_batch(data::Loader& loader, const SampleOptions& options, data::LoadedBatch& loaded) {
+  try {
+    return loader.next(loaded);
+  } catch (const data::SampleError& error) {
+    if (options.skips_bad_samples()) throw;
+    raise(error.what(), "; --bad-samples skip leaves out what cannot be read");
+  }
+}
+
 }  // namespace
 
-void for_each_batch(const Samples& samples, const std::vector<const InferenceModel*>& models, int64_t batch,
-                    const std::function<void(const SampleBatch&)>& use) {
+void for_each_batch(const Samples& samples, const std::vector<const InferenceModel*>& models,
+                    const SampleOptions& options, const std::function<void(const SampleBatch&)>& use) {
   const int64_t all = samples.dataset->size();
   if (all == 0) return;
   const int64_t fixed = fixed_rows(models);
-  const int64_t rows = batch_size(fixed, all, batch);
+  const int64_t rows = batch_size(fixed, all, options.batch);
   const data::BatchSampler sampler(all, {.batch_size = rows, .shuffle = false});
-  data::Loader loader(*samples.dataset, sampler, {.max_batches = sampler.batches_per_epoch()});
+  data::Loader loader(*samples.dataset, sampler,
+                      {.max_batches = sampler.batches_per_epoch(),
+                       .bad = options.skips_bad_samples() ? data::BadSample::kSkip : data::BadSample::kFail});
   data::LoadedBatch loaded;
-  for (int64_t first = 0; loader.next(loaded); first += loaded.batch.size()) {
-    SampleBatch one{first, loaded.batch.size(), loaded.batch.inputs};
+  for (int64_t first = 0; next_batch(loader, options, loaded); first += loaded.batch.size()) {
+    SampleBatch one{first, loaded.batch.size(), loaded.samples, loaded.batch.inputs};
+    if (one.rows == 0) continue;
     if (one.rows < rows && fixed > 0) {
       for (Tensor& input : one.inputs) input = padded(input, rows);
     }
     use(one);
   }
+  if (loader.skipped().count > 0) warn_once(to_string(loader.skipped()));
 }
 
 std::vector<Tensor> outputs_of_sample(const std::vector<Tensor>& outputs,

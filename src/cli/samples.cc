@@ -177,6 +177,11 @@ void SampleOptions::add_to(CLI::App& options) {
 void SampleOptions::add_reading_to(CLI::App& options) {
   options.add_option("--batch", batch, "Samples of a run (default 16, or what the model insists on)")
       ->check(CLI::PositiveNumber);
+  options
+      .add_option("--bad-samples", bad_samples,
+                  "Images of a folder that cannot be read: fail (default), or skip, which leaves them out")
+      ->check(CLI::IsMember({"fail", "skip"}))
+      ->group("Images");
   options.add_option("--resize", resize, "Images: length of the shorter side, or HEIGHTxWIDTH")->group("Images");
   options.add_option("--crop", crop, "Images: what to cut from the centre, SIDE or HEIGHTxWIDTH")->group("Images");
   options.add_option("--mean", mean, "Of each channel, of pixels in 0..1 (default ImageNet's)")

@@ -16,6 +16,8 @@ namespace thalweg::cli {
 struct SampleOptions {
   std::string path;
   int64_t batch = 0;
+  /// What to do with samples that cannot be read: "fail" or "skip".
+  std::string bad_samples = "fail";
   // Of images, where the model's metadata does not say it, or says it wrongly.
   std::string resize, crop, interpolation = "bilinear", layout;
   std::vector<double> mean, deviation;
@@ -28,6 +30,7 @@ struct SampleOptions {
   void add_to(CLI::App& options);
   /// The same without the path.
   void add_reading_to(CLI::App& options);
+  bool skips_bad_samples() const { return bad_samples == "skip"; }
   /// True if any option says how images become inputs.
   bool describe_images() const;
 };
@@ -50,15 +53,19 @@ data::Pipeline image_pipeline(const SampleOptions& options, const InferenceModel
 
 /// Inputs of some samples in a row.
 struct SampleBatch {
+  /// How many came before.
   int64_t first = 0;
   int64_t rows = 0;
+  /// The number of the sample in each row.
+  std::vector<int64_t> samples;
   /// May have more rows if the model takes a fixed number: the rest repeats the last.
   std::vector<Tensor> inputs;
 };
 
-/// Reads all samples in order and hands them over in batches that all `models` take; reading goes on meanwhile.
-void for_each_batch(const Samples& samples, const std::vector<const InferenceModel*>& models, int64_t batch,
-                    const std::function<void(const SampleBatch&)>& use);
+/// Reads all samples in order and hands them over in batches that all `models` take; reading goes on meanwhile. Warns
+/// about samples that were left out.
+void for_each_batch(const Samples& samples, const std::vector<const InferenceModel*>& models,
+                    const SampleOptions& options, const std::function<void(const SampleBatch&)>& use);
 
 /// Row `row` of each output without the dimension of the batch; the whole of it if the batch is one sample and the
 /// first dimension is something else (boxes that were found). Throws if the first dimension is not the batch's.

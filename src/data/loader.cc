@@ -200,6 +200,7 @@ void Reading::leave_out_bad(Slot& slot) {
     slot.loaded.skipped.add({1, {text_of(failure)}});
   }
   skipped_.add(slot.loaded.skipped);
+  for (auto row = bad.rbegin(); row != bad.rend(); ++row) slot.indices.erase(slot.indices.begin() + *row);
   for (Tensor& tensor : slot.loaded.batch.inputs) tensor = without_rows(tensor, bad);
   for (Tensor& tensor : slot.loaded.batch.targets) tensor = without_rows(tensor, bad);
   slot.failures.clear();
@@ -286,6 +287,7 @@ bool Reading::next(LoadedBatch& result) {
     std::rethrow_exception(slot.failures.front().second);
   }
   result = std::move(slot.loaded);
+  result.samples = std::move(slot.indices);
   slots_.pop_front();
   wanted_.notify_all();
   result.wait_seconds = std::chrono::duration<double>(Clock::now() - begin).count();

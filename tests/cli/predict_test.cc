@@ -7,6 +7,7 @@
 
 #include "cli/color_model.h"
 #include "cli/program.h"
+#include "support/bad_images.h"
 #include "support/golden_image.h"
 #include "support/source_dir.h"
 #include "thalweg/npy.h"
@@ -281,6 +282,29 @@ TEST_F(Predict, ProbabilitiesStayAsTheyAre) {
   };
   EXPECT_THAT(answer({}), HasSubstr("red 0.96"));
   EXPECT_EQ(answer({"--softmax"}), answer({}));
+}
+
+TEST_F(Predict, ImagesThatCannotBeReadAreLeftOutIfAskedFor) {
+  const std::string photos = directory_ / "photos";
+  write_odd_images(photos);
+  const ProcessResult failing = predict(photos);
+  EXPECT_EQ(failing.exit_code, 1);
+  EXPECT_THAT(failing.error, HasSubstr("; --bad-samples skip leaves out what cannot be read"));
+  for (const char* batch : {"1", "3", "16"}) {
+    const ProcessResult run = predict(photos, {"--bad-samples", "skip", "--json", "--batch", batch});
+    EXPECT_EQ(run.exit_code, 0) << run.error;
+    EXPECT_THAT(run.error, HasSubstr("4 samples that could not be read were left out: " + photos));
+    const auto lines = json_lines(run.out);
+    ASSERT_EQ(lines.size(), 4U);
+    // Each with the name that its answer has alone.
+    for (const auto& line : lines) {
+      const auto name = line["sample"].get<std::string>();
+      EXPECT_THAT(name, StartsWith(photos + "/good_"));
+      EXPECT_EQ(line["top"], json_lines(predict(name, {"--json"}).out).at(0)["top"]) << name;
+    }
+  }
+  EXPECT_EQ(predict(photos, {"--bad-samples", "skip", "-o", directory_ / "y.npy"}).exit_code, 0);
+  EXPECT_EQ(npy::read(directory_ / "y.npy").shape(), (Shape{4, 3}));
 }
 
 TEST_F(Predict, WrongUsageAndBadDataAreToldApart) {

@@ -139,6 +139,7 @@ TEST(Loader, BadSamplesAreLeftOutAndCounted) {
       sizes.push_back(loaded.batch.size());
       if (sizes.size() == 2) {
         EXPECT_EQ(loaded.batch.inputs[0].data<int64_t>()[1], 6) << "the rows after it move up";
+        EXPECT_EQ(loaded.samples, (std::vector<int64_t>{4, 6, 7}));
       }
     }
     EXPECT_EQ(sizes, (std::vector<int64_t>{4, 3, 2, 4, 3, 2}));

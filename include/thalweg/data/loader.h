@@ -62,6 +62,8 @@ struct LoadedBatch {
   /// To be read only: it may be a part of what the dataset keeps (Dataset::lend). Otherwise its memory is used again
   /// for a later batch once no copy of these tensors is left.
   Batch batch;
+  /// The number, in the dataset, of the sample in each row.
+  std::vector<int64_t> samples;
   /// Where this batch stands; `last_of_epoch` if the next one belongs to another epoch.
   SamplerPosition position;
   bool last_of_epoch = false;
