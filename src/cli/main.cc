@@ -1,4 +1,5 @@
 // Copyright The Thalweg Authors. SPDX-License-Identifier: Apache-2.0
+#include <algorithm>
 #include <cstdio>
 #include <new>
 
@@ -29,32 +30,51 @@ int run(const Command& command, const std::function<int()>& body) {
   }
 }
 
+std::vector<std::string> command_names() {
+  std::vector<std::string> names;
+  for (const auto& command : commands()) names.push_back(command->describe().name);
+  return names;
+}
+
 /// What to say about arguments that could not be parsed.
-std::string parse_error_text(const CLI::App& program, const CLI::ParseError& error, int argc, char** argv) {
+std::string parse_error_text(const CLI::App& program, const CLI::ParseError& error,
+                             const std::vector<std::string>& arguments) {
   const auto chosen = program.get_subcommands();
   if (!chosen.empty()) {
     const std::string name = chosen.front()->get_name();
     return name + ": " + error.what() + " ('thalweg " + name + " --help' lists the options)";
   }
-  std::vector<std::string> names;
-  for (const auto& command : commands()) names.push_back(command->describe().name);
-  if (argc < 2) return "which command? One of " + join(names, ", ") + " ('thalweg --help' says more)";
-  return "there is no command " + printable(argv[1]) + "; near: " + nearest_names(argv[1], names) +
+  const std::vector<std::string> names = command_names();
+  if (arguments.empty()) return "which command? One of " + join(names, ", ") + " ('thalweg --help' says more)";
+  return "there is no command " + printable(arguments[0]) + "; near: " + nearest_names(arguments[0], names) +
          " ('thalweg --help' lists all)";
 }
 
+/// What follows the program's name; "help COMMAND" stands for "COMMAND --help".
+std::vector<std::string> arguments_of(int argc, char** argv) {
+  std::vector<std::string> arguments(argv + std::min(argc, 1), argv + argc);
+  if (arguments.empty() || arguments[0] != "help") return arguments;
+  arguments.erase(arguments.begin());
+  const std::vector<std::string> names = command_names();
+  const bool known = arguments.empty() || std::find(names.begin(), names.end(), arguments[0]) != names.end();
+  if (known) arguments.emplace_back("--help");
+  return arguments;
+}
+
 int main(int argc, char** argv) {
-  CLI::App program("Runs ONNX models on CPUs, and tells what it makes of them.", "thalweg");
+  CLI::App program("Trains models and runs ONNX models on CPUs, and tells what it makes of them.", "thalweg");
   program.require_subcommand(1);
   program.set_version_flag("--version", TW_VERSION);
   program.footer("'thalweg COMMAND --help' tells about a command.\n\nExit codes: 0 done, 1 failed, 2 wrong usage");
   for (const auto& command : commands()) command->add_to(program);
+  const std::vector<std::string> arguments = arguments_of(argc, argv);
   try {
-    program.parse(argc, argv);
+    // CLI11 takes them from the end.
+    program.parse(std::vector<std::string>(arguments.rbegin(), arguments.rend()));
   } catch (const CLI::ParseError& error) {
     // --help and --version arrive here too.
     if (error.get_exit_code() == 0) return program.exit(error);
-    return fail(kWrongUsage, parse_error_text(program, error, argc, argv));
+    return fail(kWrongUsage, parse_error_text(program, error, arguments));
   }
   const std::string chosen = program.get_subcommands().front()->get_name();
   for (const auto& command : commands()) {

@@ -26,9 +26,10 @@ class Optimize : public Command {
                     "auto, or some of f32, bf16, f16, int8, int8-dynamic, separated by commas: the forms to try")
         ->delimiter(',')
         ->capture_default_str();
-    options.add_option("--calibrate", samples_.path,
-                       "Array (.npy), arrays (.npz), image, folder of images, or table: ranges of int8 are taken from "
-                       "them and answers compared on them (default: random numbers, and no int8)");
+    options.add_option(
+        "--calibrate", samples_.path,
+        "Array (.npy), arrays (.npz), image, folder of images, or table: ranges of int8 are taken from "
+        "them and answers compared on them (default: random numbers, and int8-dynamic in place of int8)");
     options.add_option("--samples", most_samples_, "Use so many samples of them")
         ->check(CLI::PositiveNumber)
         ->capture_default_str();

@@ -108,28 +108,53 @@ std::vector<data::TableInput> table_inputs(const InferenceModel& model) {
 
 struct ColumnNames {
   std::vector<std::string> all, numbers;
+  /// Those that are no numbers, with their types.
+  std::vector<std::string> others;
+
+  /// Why there are not as many numbers as the model wants; "" if all columns are numbers.
+  std::string why_not_more() const;
 };
+
+std::string ColumnNames::why_not_more() const {
+  if (others.empty()) return "";
+  const char* separators = ";\t|";
+  const size_t at = all.size() == 1 ? all[0].find_first_of(separators) : std::string::npos;
+  if (at != std::string::npos) {
+    return "; its only column is called " + printable(all[0]) + ": is " + printable(all[0].substr(at, 1)) +
+           " what separates columns? Commas do, and tabs in .tsv files; other files go by `separator` of Python's "
+           "Table";
+  }
+  return "; left out, for they hold no numbers: " + join(others, ", ");
+}
 
 ColumnNames columns_in(const std::string& path) {
   ColumnNames names;
   for (const data::TableColumn& column : data::inspect_table(path).columns) {
     names.all.push_back(column.name);
-    if (is_number(column.type)) names.numbers.push_back(column.name);
+    if (is_number(column.type)) {
+      names.numbers.push_back(column.name);
+    } else {
+      names.others.push_back(column.name + " (" + (column.type == "null" ? "empty" : column.type) + ")");
+    }
   }
   return names;
 }
 
 Samples open_table(const SampleOptions& options, const InferenceModel& model) {
   const data::ModelMetadata metadata = data::metadata_from(model.metadata());
+  ColumnNames names;
   try {
     const data::TableInputs inputs(metadata, table_inputs(model), chosen_columns(options, model));
     const bool has_features = metadata.features.has_value();
-    const ColumnNames names = has_features || inputs.takes_all_numbers() ? columns_in(options.path) : ColumnNames();
+    if (has_features || inputs.takes_all_numbers()) names = columns_in(options.path);
+    data::TableOptions table;
+    table.nulls = options.fill.has_value() ? data::Nulls::kFill : data::Nulls::kFail;
+    table.fill = options.fill.value_or(0);
     if (has_features) {
-      std::vector<data::Column> columns = data::read_columns(options.path, inputs.sources(names.all, names.numbers));
+      std::vector<data::Column> columns =
+          data::read_columns(options.path, inputs.sources(names.all, names.numbers), table);
       return numbered(std::make_unique<data::TensorDataset>(inputs.make(std::move(columns))));
     }
-    data::TableOptions table;
     const std::vector<std::vector<std::string>> columns = inputs.columns(names.numbers);
     for (size_t i = 0; i < columns.size(); ++i) {
       const ValueDescription& input = model.inputs()[i];
@@ -138,7 +163,8 @@ Samples open_table(const SampleOptions& options, const InferenceModel& model) {
     }
     return numbered(std::make_unique<data::Table>(options.path, table));
   } catch (const InputError& error) {
-    wrong_usage(options.path, ": ", error.what(), "; choose with --columns");
+    const std::string why = metadata.features.has_value() ? "" : names.why_not_more();
+    wrong_usage(options.path, ": ", error.what(), why, "; choose with --columns");
   }
 }
 
@@ -205,6 +231,7 @@ void SampleOptions::add_reading_to(CLI::App& options) {
   options.add_option("--columns", columns, "a,b,c: the columns of the input; INPUT=a,b,c again for each of several")
       ->allow_extra_args(false)
       ->group("Tables");
+  options.add_option("--fill", fill, "A number in place of nulls (default: they are errors)")->group("Tables");
 }
 
 bool SampleOptions::describe_images() const {

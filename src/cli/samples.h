@@ -3,6 +3,7 @@
 
 #include <functional>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -24,6 +25,8 @@ struct SampleOptions {
   int64_t max_pixels = data::DecodeOptions().max_pixels;
   // Of tables: "a,b,c", or "input=a,b,c" for each input.
   std::vector<std::string> columns;
+  /// Of tables: in place of nulls.
+  std::optional<double> fill;
   /// Of texts: whether each line begins with a class.
   bool labelled = false;
 

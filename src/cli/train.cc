@@ -43,7 +43,8 @@ class Train : public Command {
 
   void add_options(CLI::App& options) override {
     options
-        .add_option("job", path_, "TOML file with the sections data, model, train, optimizer, scheme, group, output")
+        .add_option("job", path_,
+                    "TOML file with the sections data, model, train, optimizer, schedule, scheme, group, output")
         ->required();
     options.add_option("--set", overrides_, "section.key=value in place of what the file says; may be repeated")
         ->allow_extra_args(false);

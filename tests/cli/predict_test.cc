@@ -114,6 +114,28 @@ TEST_F(Predict, TablesGoInByColumns) {
   EXPECT_EQ(read_bytes(directory_ / "y.csv"), "sample,y_0,y_1\n0,3,0\n1,5,1.5\n");
 }
 
+TEST_F(Predict, WhatIsWrongWithATableIsNamed) {
+  write_bytes(directory_ / "small.onnx", bytes_of(small_model()));
+  const auto run = [&](const std::string& table, std::vector<std::string> more = {}) {
+    write_bytes(directory_ / "table.csv", table);
+    more.insert(more.begin(), {"predict", directory_ / "small.onnx", directory_ / "table.csv"});
+    return run_program(more);
+  };
+  EXPECT_THAT(run("a,city,c\n1,Rome,\n").error,
+              HasSubstr("takes 2 columns, there are 1 for it; left out, for they hold no numbers: city (string), "
+                        "c (empty); choose with --columns"));
+  EXPECT_THAT(run("a;b\n1;2\n").error,
+              HasSubstr("its only column is called \"a;b\": is \";\" what separates columns?"));
+  EXPECT_THAT(run("a,b\n1,2\n,4\n").error,
+              HasSubstr("column 'a' is null in row 1; say what to fill nulls with (--fill, "));
+  EXPECT_EQ(run("a,b\n1,2\n,4\n", {"--fill", "7"}).out, "0: y = [2,0]\n1: y = [8,2]\n");
+  EXPECT_THAT(run("a,city\n1,Rome\n2,Bern\n", {"--columns", "a,city"}).error,
+              HasSubstr("table.csv: column 'city' holds \"Rome\", which is no float; it is a column of text: leave it "
+                        "out, or make numbers of it"));
+  EXPECT_THAT(run_program({"predict", directory_ / "table.csv", directory_ / "table.csv"}).error,
+              HasSubstr("table.csv: is text, not an ONNX model"));
+}
+
 /// y = relu(x + [1, -2]) of two columns that come out of features.
 std::string model_with_features(const std::vector<std::vector<std::string>>& columns) {
   onnx::ModelProto model = small_model();

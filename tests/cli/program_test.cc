@@ -28,6 +28,16 @@ TEST(Program, EachCommandHelpsWithAnExample) {
   }
 }
 
+TEST(Program, HelpIsACommandToo) {
+  EXPECT_EQ(run_program({"help", "train"}).out, run_program({"train", "--help"}).out);
+  EXPECT_EQ(run_program({"help"}).out, run_program({"--help"}).out);
+  EXPECT_THAT(run_program({"help", "train"}).out, HasSubstr("schedule"));
+  EXPECT_THAT(run_program({"help"}).out, HasSubstr("Trains models"));
+  const ProcessResult unknown = run_program({"help", "tarin"});
+  EXPECT_EQ(unknown.exit_code, 2);
+  EXPECT_THAT(unknown.error, HasSubstr("there is no command \"tarin\"; near: train"));
+}
+
 TEST(Program, WrongUsageIsOneLineAndTwo) {
   const std::vector<std::pair<std::vector<std::string>, std::string>> cases = {
       {{}, "which command?"},

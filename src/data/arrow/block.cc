@@ -77,7 +77,7 @@ void Converter::check_nulls(const arrow::Array& array, const std::string& name, 
   if (array.null_count() == 0 || options_.nulls == Nulls::kFill) return;
   int64_t element = 0;
   while (array.IsValid(element)) ++element;
-  raise(about(name), " is null in row ", first_row + element / per_row, "; set TableOptions::nulls to fill it");
+  raise(about(name), " is null in row ", first_row + element / per_row, kNullAdvice);
 }
 
 std::shared_ptr<arrow::Array> Converter::whole_numbers(const arrow::Array& array, DType dtype, const std::string& what,

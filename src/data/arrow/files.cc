@@ -15,8 +15,10 @@
 #include <array>
 #include <cstdlib>
 #include <filesystem>
+#include <regex>
 #include <string_view>
 
+#include "base/text.h"
 #include "data/arrow/arrow_types.h"
 #include "data/arrow/result.h"
 
@@ -194,6 +196,22 @@ FoundFiles find_files(const std::string& uri, const TableOptions& options) {
   const bool tabs = result.files.front().path().ends_with(".tsv") && options.csv_separator == ',';
   result.csv_separator = tabs ? '\t' : options.csv_separator;
   return result;
+}
+
+std::string conversion_problem(const FoundFiles& found, const std::string& message) {
+  static const std::regex kMessage(
+      "In CSV column #([0-9]+): (?:Row #[0-9]+: )?CSV conversion error to ([^:]*): invalid value '([^']*)'");
+  std::smatch parts;
+  if (found.format != TableFormat::kCsv || !std::regex_search(message, parts, kMessage)) return "";
+  try {
+    const auto schema = open_files(found, {.inputs = {}, .format = found.format}).dataset->schema();
+    const auto& field = schema->field(std::stoi(parts[1]));
+    const bool text = field->type()->id() == arrow::Type::STRING;
+    return found.uri + ": column '" + field->name() + "' holds " + printable(parts[3]) + ", which is no " +
+           parts[2].str() + (text ? "; it is a column of text: leave it out, or make numbers of it" : "");
+  } catch (const Error&) {  // then the message stays as it is
+    return "";
+  }
 }
 
 TableFiles open_files(const FoundFiles& found, const TableOptions& options) {

@@ -9,6 +9,7 @@
 #include <string>
 
 #include "thalweg/data/table.h"
+#include "thalweg/error.h"
 
 namespace thalweg::data {
 
@@ -44,6 +45,22 @@ struct TableFiles {
 /// Reads the files' schema. Columns of CSV files that `options` turns into tensors are parsed as that type from the
 /// start; the types of others are guessed from the first rows.
 TableFiles open_files(const FoundFiles& found, const TableOptions& options);
+
+/// What is wrong with a value of a CSV file, with the name of its column, by Arrow's message, which has the number; ""
+/// if that is about something else.
+std::string conversion_problem(const FoundFiles& found, const std::string& message);
+
+/// What `read`, which reads these files, returns; names the column if a value has not the type of its column.
+template <typename Read>
+auto naming_columns(const FoundFiles& found, const Read& read) {
+  try {
+    return read();
+  } catch (const Error& error) {
+    const std::string problem = conversion_problem(found, error.what());
+    if (!problem.empty()) raise(problem);
+    throw;
+  }
+}
 
 /// Of the row groups of a Parquet file: the part of a fragment, and its rows.
 struct RowGroup {

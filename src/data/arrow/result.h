@@ -19,6 +19,9 @@ T value_of(arrow::Result<T> result, const std::string& what) {
   return std::move(result).ValueUnsafe();
 }
 
+inline constexpr const char* kNullAdvice =
+    "; say what to fill nulls with (--fill, `fill` in Python, TableOptions::nulls), or leave such rows out";
+
 /// What `call` returns; exceptions of libraries, as those of cloud stores, become Errors that begin with `what`.
 template <typename Call>
 auto about(const std::string& what, const Call& call) {

@@ -102,20 +102,7 @@ class Table::Impl {
         maker_(std::make_shared<BlockMaker>(options, without_secrets(uri), static_cast<size_t>(threads_))) {
     check_options(maker_->where(), options, maker_->tensors());
     const FoundFiles found = find_files(uri, options);
-    if (read_plain_csv(found)) return;
-    const auto source = std::make_shared<GroupSource>();
-    source->maker = maker_;
-    source->request = request_of(options_, maker_->tensors());
-    source->files = open_files(found, options);
-    source->local = found.are_local();
-    source_ = source;
-    check_columns(source->files, source->request);
-    find_lists();
-    if (source->files.format == TableFormat::kParquet && options_.filter.empty()) {
-      read_as_needed();
-    } else {
-      read_all();
-    }
+    if (!read_plain_csv(found)) naming_columns(found, [&] { open(found); });
   }
 
   int64_t size() const { return ends_.empty() ? 0 : ends_.back(); }
@@ -128,6 +115,7 @@ class Table::Impl {
   std::optional<Batch> lend(std::span<const int64_t> indices) const;
 
  private:
+  void open(const FoundFiles& found);
   void find_lists();
   void read_as_needed();
   bool read_plain_csv(const FoundFiles& found);
@@ -147,6 +135,22 @@ class Table::Impl {
   std::vector<BlockPtr> blocks_;
   std::unique_ptr<BlockStore> store_;
 };
+
+void Table::Impl::open(const FoundFiles& found) {
+  const auto source = std::make_shared<GroupSource>();
+  source->maker = maker_;
+  source->request = request_of(options_, maker_->tensors());
+  source->files = open_files(found, options_);
+  source->local = found.are_local();
+  source_ = source;
+  check_columns(source->files, source->request);
+  find_lists();
+  if (source->files.format == TableFormat::kParquet && options_.filter.empty()) {
+    read_as_needed();
+  } else {
+    read_all();
+  }
+}
 
 void Table::Impl::find_lists() {
   const auto holds_lists = [&](const std::string& name) {

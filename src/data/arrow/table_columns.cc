@@ -48,7 +48,7 @@ class Appender {
     const auto& typed = static_cast<const Array&>(*cast);
     for (int64_t row = 0; row < typed.length(); ++row) {
       TW_REQUIRE(typed.IsValid(row) || options_.nulls == Nulls::kFill, what_, " is null in row ", values.size(),
-                 "; set TableOptions::nulls to fill it");
+                 kNullAdvice);
       values.push_back(typed.IsValid(row) ? T(typed.GetView(row)) : fill);
     }
   }
@@ -58,14 +58,11 @@ class Appender {
   const std::string what_;
 };
 
-}  // namespace
-
-std::vector<Column> read_columns(const std::string& address, const std::vector<std::string>& columns,
-                                 const TableOptions& options) {
-  const std::string uri = without_secrets(address);
-  TW_REQUIRE(!columns.empty(), uri, ": no columns were chosen");
+std::vector<Column> read_found(const FoundFiles& found, const std::vector<std::string>& columns,
+                               const TableOptions& options) {
+  const std::string& uri = found.uri;
   const ScanRequest request{columns, options.filter};
-  const TableFiles files = open_files(find_files(address, options), options);
+  const TableFiles files = open_files(found, options);
   check_columns(files, request);
   std::vector<Column> result;
   for (const std::string& name : columns) {
@@ -85,6 +82,15 @@ std::vector<Column> read_columns(const std::string& address, const std::vector<s
       std::visit(Appender(*array, options, uri + ": column '" + column.name + "'"), column.values);
     }
   }
+}
+
+}  // namespace
+
+std::vector<Column> read_columns(const std::string& address, const std::vector<std::string>& columns,
+                                 const TableOptions& options) {
+  TW_REQUIRE(!columns.empty(), without_secrets(address), ": no columns were chosen");
+  const FoundFiles found = find_files(address, options);
+  return naming_columns(found, [&] { return read_found(found, columns, options); });
 }
 
 }  // namespace thalweg::data

@@ -1,6 +1,8 @@
 // Copyright The Thalweg Authors. SPDX-License-Identifier: Apache-2.0
 #include "formats/onnx/model_file.h"
 
+#include <algorithm>
+
 #include "base/text.h"
 #include "formats/onnx/functions.h"
 #include "formats/onnx/proto_reader.h"
@@ -8,8 +10,27 @@
 namespace thalweg::onnx {
 namespace {
 
+/// By its first bytes: a protocol buffer has numbers among them that no text has.
+bool looks_like_text(std::string_view bytes) {
+  constexpr size_t kLooked = 256;
+  const std::string_view first = bytes.substr(0, kLooked);
+  return !first.empty() && std::all_of(first.begin(), first.end(), [](char c) {
+    const auto byte = static_cast<unsigned char>(c);
+    return byte >= 0x20 ? byte != 0x7f : c == '\n' || c == '\r' || c == '\t';
+  });
+}
+
+ModelProto parse(std::string_view bytes, const std::string& name) {
+  try {
+    return parse_model(bytes, name);
+  } catch (const Error&) {
+    TW_REQUIRE(!looks_like_text(bytes), name, ": is text, not an ONNX model");
+    throw;
+  }
+}
+
 void finish(ModelFile& model, std::string_view bytes, const std::filesystem::path& folder) {
-  model.proto = parse_model(bytes, model.name);
+  model.proto = parse(bytes, model.name);
   model.reader_ = std::make_shared<TensorReader>(model.file_, folder);
   const int64_t version = model.opset("");
   TW_REQUIRE(version >= kOldestOpset && version <= kNewestOpset, model.name, ": opset ", version, " is not supported; ",

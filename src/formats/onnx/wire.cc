@@ -50,7 +50,8 @@ bool WireReader::next() {
 }
 
 void WireReader::require(Encoding encoding) {
-  if (encoding_ != encoding) fail("field " + std::to_string(field_) + " has another encoding than ONNX gives it");
+  if (encoding_ != encoding)
+    fail("field " + std::to_string(field_) + " has another encoding than ONNX gives it: is this an ONNX file?");
   pending_ = false;
 }
 

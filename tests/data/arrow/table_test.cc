@@ -412,7 +412,9 @@ TEST_F(TableTest, NullsFailWithColumnAndRowOrAreFilled) {
   TableOptions options = floats({"b"});
   const Table failing(directory_ / "t.parquet", options);
   EXPECT_EQ(error_text([&] { column_of(failing, 0); }),
-            directory_ / "t.parquet" + ": column 'b' is null in row 77; set TableOptions::nulls to fill it");
+            directory_ / "t.parquet" +
+                ": column 'b' is null in row 77; say what to fill nulls with (--fill, `fill` in "
+                "Python, TableOptions::nulls), or leave such rows out");
   options.nulls = Nulls::kFill;
   options.fill = -1;
   EXPECT_EQ(column_of(Table(directory_ / "t.parquet", options), 0)[77], -1.0F);
@@ -434,6 +436,22 @@ TEST_F(TableTest, WhatIsWrongIsNamed) {
       error_text([&] { Table(directory_ / "notes.txt", floats({"a"})); }).find("rename it, or say what format it is"),
       std::string::npos);
   EXPECT_NE(error_text([&] { Table("nonsense://x/y.csv", floats({"a"})); }), "no error");
+}
+
+TEST_F(TableTest, TextInAColumnOfNumbersIsNamedWithItsColumn) {
+  const std::string path = directory_ / "t.csv";
+  write_bytes(path, "a,city\n1,Rome\n2,Bern\n");
+  EXPECT_EQ(error_text([&] {
+              Table(path, floats({"a", "city"}));
+            }),
+            path +
+                ": column 'city' holds \"Rome\", which is no float; it is a column of text: leave it out, or make "
+                "numbers of it");
+  // Past the rows by which the type of the column is guessed.
+  std::string late = "a,b\n";
+  for (int i = 0; i < 400000; ++i) late += "1,2\n";
+  write_bytes(path, late + "1,x\n");
+  EXPECT_EQ(error_text([&] { Table(path, floats({"b"})); }), path + ": column 'b' holds \"x\", which is no float");
 }
 
 TEST_F(TableTest, CloudStoresThatCannotBeReachedAreNamed) {
