@@ -140,7 +140,7 @@ class CsvWriter : public LineWriter {
 
   void begin(const Prediction& first) override {
     text() += "sample";
-    for (int64_t i = 1; i <= format().top; ++i) {
+    for (int64_t i = 1; i <= std::min(format().top, first.outputs[0].num_elements()); ++i) {
       text() += ",class_" + std::to_string(i) + ",score_" + std::to_string(i);
     }
     for (size_t i = 0; format().top == 0 && i < first.outputs.size(); ++i) {

@@ -303,6 +303,8 @@ TEST_F(Predict, ProbabilitiesStayAsTheyAre) {
     return run_program(more).out;
   };
   EXPECT_THAT(answer({}), HasSubstr("red 0.96"));
+  EXPECT_THAT(answer({"--format", "csv"}), StartsWith("sample,class_1,score_1,class_2,score_2,class_3,score_3\n0,red,"))
+      << "no more columns than there are classes";
   EXPECT_EQ(answer({"--softmax"}), answer({}));
 }
 
