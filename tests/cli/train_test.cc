@@ -116,7 +116,7 @@ TEST_F(TrainOnDigits, AGroupThatDoesNotFormEndsAfterAsLongAsWasSaid) {
                                         "--restarts",
                                         "0",
                                         "--form-timeout",
-                                        "1.5",
+                                        "5",
                                         "--",
                                         "sh",
                                         "-c",
