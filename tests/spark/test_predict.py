@@ -100,7 +100,7 @@ def test_bad_rows_are_named_or_skipped(spark, perceptron):
     rows = [(i, [1.0, 2.0, 3.0, 4.0]) for i in range(5)] + [(5, None), (6, [1.0]), (7, [1.0, None, 3.0, 4.0])]
     frame = spark.createDataFrame(rows, "id long, x array<double>").coalesce(1)
     stage = thalweg.spark.Model.load(perceptron[0], input_cols=["x"], output_cols=["scores"], spread=False)
-    assert "row 5 of partition 0: column 'x' is null" in failure(stage, frame)
+    assert "row 5 of partition 0: column 'x' is null; to leave out such rows set the parameter badRows to skip" in failure(stage, frame)
     assert "row 0 of partition 0: column 'x' holds 1 numbers" in failure(stage, frame.where("id = 6"))
     assert "holds an array with a null in it" in failure(stage, frame.where("id = 7"))
     skipping = stage.copy().configure(bad_rows="skip")
@@ -118,7 +118,7 @@ def test_wrong_columns_are_refused_before_anything_runs(frame, perceptron):
         thalweg.spark.Model.load(path, input_cols=["array"], output_cols=["a"]).transform(frame)
     with pytest.raises(Exception, match="there is no kind of output 'scores'"):
         thalweg.spark.Model.load(path, input_cols=["array"], output_kinds=["scores"]).transform(frame)
-    with pytest.raises(TypeError, match="there is no parameter inputColumns"):
+    with pytest.raises(TypeError, match=r"there is no parameter input_columns \(did you mean input_cols\?\); the parameters are bad_rows, batch_size,"):
         thalweg.spark.Model.load(path, input_columns=["array"])
 
 

@@ -77,6 +77,14 @@ def test_values_that_are_of_another_kind_are_named(spark, name, given, said):
         estimator(**{name: given})
 
 
+def test_unknown_arguments_are_told_by_the_names_of_python(spark):
+    with pytest.raises(TypeError, match=r"no parameter learn_rate \(did you mean learning_rate\?\).* feature_cols,.* num_workers,") as caught:
+        estimator(learn_rate=1)
+    assert "learningRate" not in str(caught.value)
+    with pytest.raises(TypeError, match=r"no parameter features \(did you mean feature_cols\?\)"):
+        estimator(features=["x"])
+
+
 def test_feature_cols_and_input_cols_are_the_same(spark):
     assert estimator(feature_cols=None, input_cols=["x"]).getOrDefault("inputCols") == ["x"]
     assert estimator(feature_cols=None, inputCols=["x"]).getOrDefault("inputCols") == ["x"]
@@ -140,7 +148,15 @@ def test_errors_of_the_engine_are_those_of_the_package(frame, perceptron, tmp_pa
     estimated = estimator().fit(frame)
     wrong = frame.selectExpr("x", "y + 2 as y")
     for call, said in [
-        (lambda: estimator(loss="foo").fit(frame), "foo"),
+        (lambda: estimator(loss="ce").fit(frame), "^the parameter loss: unknown loss 'ce'; nearest: "),
+        (lambda: estimator(optimizer="adm").fit(frame), '^the parameter optimizer: unknown optimizer "adm"; there are '),
+        (lambda: estimator(scheme="all").fit(frame), "^the parameter scheme is 'all', must be one of: "),
+        (lambda: estimator(batch_size=-1).fit(frame), "^the parameter batchSize is -1, must be at least 1"),
+        (lambda: estimator(settings={"train.metric": "acc"}).fit(frame),
+         '^the parameter settings: train.metric: unknown metric "acc"; there are accuracy, '),
+        (lambda: estimator(settings={"train.loss": "ce"}, loss=None).fit(frame),
+         "^the parameter settings: train.loss: unknown loss 'ce'"),
+        (lambda: estimator(settings={"train.lr": 1}).fit(frame), "^the parameter settings: train.lr means nothing here"),
         (lambda: estimator().fit(wrong), "column 'y' holds class [34]; the model has the classes 0 to 2"),
         (lambda: model.copy().configure(output_kinds="foo").transform(frame), "there is no kind of output 'foo'"),
         (lambda: estimated.evaluate(wrong), "row [0-9]+ of partition [0-9]+: column 'y' holds class [34]"),
@@ -174,9 +190,11 @@ def test_an_interrupt_ends_the_jobs(what, where):
 @pytest.mark.parametrize("loss", ["bce_with_logits", "bce"])
 def test_an_evaluation_decides_as_the_column_of_classes_does(frame, loss):
     # Labels that are mostly 0, so that many scores are between 0 and a half.
-    rare = frame.selectExpr("x", "cast(x[0] + 0.5 * x[1] > 0.8 as int) as y")
+    rare = frame.selectExpr("x", "cast(x[0] + 0.5 * x[1] > 0.8 as int) as y", "x[3] > 1.5 as held")
     net = nn.Linear(4, 1) if loss == "bce_with_logits" else nn.Sequential(nn.Linear(4, 1), nn.Sigmoid())
-    model = estimator(net, loss=loss, epochs=4, seed=1, output_cols=["class", "value"], output_kinds=["class", "value"]).fit(rare)
+    model = estimator(net, loss=loss, epochs=4, seed=1, output_cols=["class", "value"], output_kinds=["class", "value"],
+                      validation_indicator_col="held").fit(rare)
+    assert 0 <= model.history[0]["validation_accuracy"] <= 1
     rows = model.transform(rare).collect()
     if loss == "bce_with_logits":
         assert any(0 < row.value <= 0.5 for row in rows)  # where a threshold of a half is wrong
@@ -186,7 +204,8 @@ def test_an_evaluation_decides_as_the_column_of_classes_does(frame, loss):
     assert found["accuracy"] == found["binary_accuracy"] == pytest.approx(right)
     assert found["recall"] == pytest.approx(np.mean([row["class"] == 1 for row in rows if row.y == 1]))
     assert found["mae"] == pytest.approx(np.mean([abs(row.value - row.y) for row in rows]), rel=1e-4)
-    assert found["loss"] == model.evaluate(rare)["loss"]
+    usual = model.evaluate(rare)
+    assert usual == {"loss": found["loss"], "accuracy": found["accuracy"]}
     assert model.evaluate(rare, metrics="accuracy")["accuracy"] == found["accuracy"]
     with pytest.raises(thalweg.Error, match="there is no column 'z'"):
         model.evaluate(rare, "z")

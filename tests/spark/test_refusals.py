@@ -100,6 +100,26 @@ def test_wrong_parameters_are_refused_by_fit(spark, frame, case):
     assert text in refusal(spark, lambda: estimator(**params).fit(frame))
 
 
+COLUMNS = {
+    "too few": ("the model's input {} takes 4 numbers of a row, but the 3 input column(s) given hold one each: a, b, c", ["a", "b", "c"]),
+    "too many": ("takes 4 numbers of a row, but the 5 input column(s) given hold one each: a, b, c, d, e", ["a", "b", "c", "d", "e"]),
+    "one": ("takes 4 numbers of a row, but the 1 input column(s) given hold one each: a", ["a"]),
+}
+
+
+@pytest.mark.parametrize("case", COLUMNS)
+def test_columns_that_cannot_fill_the_input_are_refused(spark, perceptron, case):
+    text, columns = COLUMNS[case]
+    frame = spark.sql("SELECT 1.0 a, 2.0 b, 3.0 c, 4.0 d, 5.0 e, 1 y FROM range(60)")
+    fitted = estimator(feature_cols=columns)
+    fitted._transfer_params_to_java()
+    loaded = thalweg.spark.Model.load(perceptron[0], input_cols=columns, output_cols=["scores"])
+    loaded._transfer_params_to_java()
+    for call in (lambda: fitted.fit(frame), lambda: fitted._java_obj.transformSchema(frame._jdf.schema()),
+                 lambda: loaded.transform(frame), lambda: loaded._java_obj.transformSchema(frame._jdf.schema())):
+        assert text.format("input f32[-1, 4]") in refusal(spark, call)
+
+
 VALUES = {
     "precision": ("the parameter precision is 'fp16', must be one of declared, f32, bf16", {"precision": "fp16"}),
     "bad rows": ("the parameter badRows is 'drop', must be one of fail, skip", {"bad_rows": "drop"}),

@@ -140,7 +140,7 @@ def test_evaluation_by_labels_that_are_arrays(frame, labels):
 def test_bad_labels_are_named_or_skipped_in_evaluation(frame):
     model = estimator(epochs=1).fit(frame)
     bad = frame.coalesce(1).selectExpr("x", "if(monotonically_increasing_id() = 7, null, y) as y")
-    with pytest.raises(Exception, match="row 7 of partition 0: column 'y' is null"):
+    with pytest.raises(Exception, match="row 7 of partition 0: column 'y' is null; .*set the parameter badRows to skip"):
         model.copy().configure(spread=False).evaluate(bad)
     with pytest.raises(Exception, match="row [0-9]+ of partition [0-9]+: column 'y' holds class [34]; the model has the"):
         model.evaluate(frame.selectExpr("x", "y + 2 as y"))

@@ -157,7 +157,7 @@ WRONG = {
     "a column of dates": ("column 'x' is of type date", {}, ["date '2026-01-01' as x", "y"]),
     "too few numbers": ("column 'x' holds 2 numbers, where the model takes 4", {}, ["array(1.0, 2.0) as x", "y"]),
     "a giant row": ("holds 1000000 numbers, where the model takes 4", {}, ["if(y = 0, array_repeat(0.5f, 1000000), x) as x", "y"]),
-    "a null": ("row [0-9]+ of partition [0-9]+: column 'x' is null", {}, ["if(y = 0, null, x) as x", "y"]),
+    "a null": ("row [0-9]+ of partition [0-9]+: column 'x' is null; to leave out such rows set the parameter badRows to skip", {}, ["if(y = 0, null, x) as x", "y"]),
     "a null in an array": ("holds an array with a null in it", {}, ["array(1.0, null, 2.0, 3.0) as x", "y"]),
     "a null among arrays": ("row [0-9]+ of partition [0-9]+: column 'x' holds an array with a null in it", {},
                             ["array(null, slice(x, 1, 2)) as x", "y"]),

@@ -32,6 +32,8 @@ class Estimator(Stage, JavaEstimator):
     keyword here is set as in a job file: `settings={"optimizer.momentum": 0.9}` (docs/spark.md).
     """
 
+    _keywords = ("feature_cols", "inputs", "example_inputs")
+
     def __init__(self, model=None, feature_cols=None, label_cols=None, inputs=None, example_inputs=None, settings=None,
                  preprocessing=None, augmentation=None, **params):
         super().__init__()

@@ -67,7 +67,7 @@ class Model(Stage, JavaModel):
         """The figures of the model's first output against the labels, over the whole frame: {"accuracy": 0.98, ...}.
 
         Label columns and loss are those of the fit unless they are given; the metrics then are accuracy where labels are
-        classes, and none otherwise.
+        classes or one score was trained by bce or bce_with_logits, and none otherwise.
         """
         asked = [_java_texts(frame, named("label_cols", texts, label_cols)), _java_texts(frame, named("metrics", texts, metrics)),
                  named("loss", text, loss)]

@@ -1,5 +1,6 @@
 """What Python's side of a stage needs besides pyspark's wrappers. Parameters and their defaults are the Java object's."""
 
+import difflib
 import re
 import sys
 import types
@@ -22,6 +23,8 @@ class Stage(JavaMLReadable, JavaMLWritable):
     """Comes before pyspark's wrapper among the bases of a class."""
 
     _java_class = None
+    # Arguments that are no parameters of Java, or other names of them.
+    _keywords = ()
 
     def _create_params_from_java(self):
         super()._create_params_from_java()
@@ -36,13 +39,24 @@ class Stage(JavaMLReadable, JavaMLWritable):
         return _Reader(cls)
 
 
+def _python_name(java_name):
+    return re.sub("([A-Z])", lambda match: "_" + match.group(1).lower(), java_name)
+
+
+def _unknown(given, known):
+    near = difflib.get_close_matches(_python_name(given), known, n=1)
+    meant = f" (did you mean {near[0]}?)" if near else ""
+    return f"there is no parameter {given}{meant}; the parameters are {', '.join(sorted(set(known)))}"
+
+
 def set_params(stage, values):
     """Sets parameters by name, or clears those that are None; input_cols and inputCols are the same."""
-    named = {re.sub("_([a-z])", lambda match: match.group(1).upper(), name): value for name, value in values.items()}
-    for name in named:
+    named = {}
+    for given, value in values.items():
+        name = re.sub("_([a-z])", lambda match: match.group(1).upper(), given)
         if not stage.hasParam(name):
-            known = ", ".join(param.name for param in stage.params)
-            raise TypeError(f"there is no parameter {name}; the parameters are {known}")
+            raise TypeError(_unknown(given, [*stage._keywords, *(_python_name(param.name) for param in stage.params)]))
+        named[name] = value
     for name, value in named.items():
         if value is None:
             stage.clear(stage.getParam(name))

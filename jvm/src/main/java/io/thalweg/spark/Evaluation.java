@@ -42,7 +42,7 @@ final class Evaluation {
    * JSON: names and values, of the model's first output.
    *
    * @param model which is changed
-   * @param metrics null: accuracy, where the labels are classes or nothing else is asked for
+   * @param metrics null: accuracy, where labels are classes, or nothing else is asked for
    * @param loss may be null
    */
   static String run(
@@ -56,9 +56,11 @@ final class Evaluation {
         loss == null ? List.of() : ModelDescription.targets(Scores.targets(loss, outputDims));
     Dataset<Row> answered =
         model.setOutputs(output.name()).setOutputCols(OUTPUT).setOutputKinds("array").transform(rows);
-    SourceColumns source = new SourceColumns(answered.schema(), column -> signature.classes());
-    ScoreColumns columns = new ScoreColumns(source, OUTPUT, output, labelColumns, targets);
-    String[] usual = loss == null || columns.ofClasses() ? new String[] {ACCURACY} : new String[0];
+    SourceColumns source =
+        new SourceColumns(answered.schema(), QueryPlans.caseSensitive(rows), column -> signature.classes());
+    ScoreColumns columns = new ScoreColumns(source, OUTPUT, output, source.resolve(labelColumns), targets);
+    boolean classes = columns.ofClasses() || TwoClasses.inOneScore(output, loss);
+    String[] usual = loss == null || classes ? new String[] {ACCURACY} : new String[0];
     String names = String.join(",", new LinkedHashSet<>(List.of(metrics != null ? metrics : usual)));
     Task task = new Task(columns, names, loss, outputDims, model.getBadRows().equals("skip"));
     try (Scores total = task.newScores()) {

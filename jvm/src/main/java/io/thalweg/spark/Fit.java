@@ -47,6 +47,10 @@ final class Fit {
   private final ThalwegEstimator estimator;
   private final StructType schema;
   private final boolean caseSensitive;
+  private final String[] inputColumns;
+  private final String[] labelColumns;
+  /** The column that marks rows to validate on. */
+  private final Optional<String> mark;
   private final Dataset<Row> rows;
   private final JavaSparkContext context;
   private final Workers workers;
@@ -57,10 +61,14 @@ final class Fit {
     this.schema = dataset.schema();
     this.caseSensitive = QueryPlans.caseSensitive(dataset);
     checkValues();
-    this.rows = used(dataset.toDF());
+    SourceColumns source = new SourceColumns(schema, caseSensitive, column -> null);
+    this.inputColumns = source.resolve(estimator.required(estimator.inputCols()));
+    this.labelColumns = source.resolve(estimator.required(estimator.labelCols()));
+    this.mark = estimator.value(estimator.validationIndicatorCol()).map(source::resolve);
+    this.rows = used(dataset.toDF(), source.imageNames());
     this.context = JavaSparkContext.fromSparkContext(dataset.sparkSession().sparkContext());
     this.workers = Workers.choose(context, estimator);
-    this.texts = new TrainingTexts(rows, estimator.required(estimator.labelCols()), classNames());
+    this.texts = new TrainingTexts(rows, labelColumns, classNames());
   }
 
   private void checkValues() {
@@ -81,17 +89,14 @@ final class Fit {
   }
 
   /** With the columns that the model sees, and what names the images in messages: Spark need not read the others. */
-  private Dataset<Row> used(Dataset<Row> all) {
-    SourceColumns source = new SourceColumns(all.schema(), column -> null);
-    Set<String> wanted = new LinkedHashSet<>(List.of(estimator.required(estimator.inputCols())));
-    wanted.addAll(List.of(estimator.required(estimator.labelCols())));
-    wanted.forEach(source::type);
-    source.imageNames().ifPresent(wanted::add);
+  private Dataset<Row> used(Dataset<Row> all, Optional<String> imageNames) {
+    Set<String> wanted = new LinkedHashSet<>(List.of(inputColumns));
+    wanted.addAll(List.of(labelColumns));
+    imageNames.ifPresent(wanted::add);
     List<Column> columns = new ArrayList<>();
     wanted.forEach(column -> columns.add(QueryPlans.column(all, column)));
-    mark().ifPresent(
+    mark.ifPresent(
         column -> {
-          source.type(column);
           if (wanted.contains(column)) {
             throw new ThalwegException(
                 "validationIndicatorCol is '" + column + "', which is a column of features or labels as well: it has to be"
@@ -102,11 +107,6 @@ final class Fit {
     return all.select(columns.toArray(new Column[0]));
   }
 
-  /** The column that marks rows to validate on. */
-  private Optional<String> mark() {
-    return estimator.value(estimator.validationIndicatorCol());
-  }
-
   /** The trained model, in this host's cache. */
   TrainedModel run() {
     TrainingSettings settings = new TrainingSettings(estimator, sparkEncrypts());
@@ -114,7 +114,7 @@ final class Fit {
     try {
       if (!estimator.startsFromFile()) {
         ModelDescription description =
-            ModelDescription.parse(Training.describeModel(source, settings.toml(workers.threads())));
+            settings.describe(workers.threads(), toml -> ModelDescription.parse(Training.describeModel(source, toml)));
         return train(settings, description, () -> StartModel.ofZoo(source));
       }
       Path packed = HostCache.standard().newFile(".safetensors");
@@ -138,7 +138,7 @@ final class Fit {
   /** Of a file on any file system that Spark knows, which is written to {@code packed} for the workers. */
   private ModelDescription describe(TrainingSettings settings, Path packed) {
     ModelFile file = estimator.startFile(context.hadoopConfiguration());
-    return ModelDescription.of(file, settings.toml(workers.threads()), packed);
+    return settings.describe(workers.threads(), toml -> ModelDescription.of(file, toml, packed));
   }
 
   private StartModel broadcast(Path packed) throws IOException {
@@ -147,19 +147,23 @@ final class Fit {
 
   private TrainingColumns columns(ModelDescription description, String augmentation, boolean nanAllowed) {
     String preprocessing = estimator.value(estimator.preprocessing()).orElse(null);
-    SourceColumns source = new SourceColumns(rows.schema(), texts);
+    SourceColumns source = new SourceColumns(rows.schema(), caseSensitive, texts);
     return new TrainingColumns(
-        ModelInput.assign(description.inputs(), source, estimator.required(estimator.inputCols()), preprocessing),
+        ModelInput.assign(description.inputs(), source, inputColumns, preprocessing),
         augmentation,
         description.targets(),
         source,
-        estimator.required(estimator.labelCols()),
+        labelColumns,
         nanAllowed);
+  }
+
+  private static boolean twoClasses(ModelDescription description) {
+    return TwoClasses.inOneScore(description.outputs().get(0), description.loss());
   }
 
   /** Null if no rows are marked for it. */
   private Validation validation(ModelDescription description) {
-    if (mark().isEmpty()) {
+    if (mark.isEmpty()) {
       if (description.patience() > 0) {
         throw new ThalwegException(
             "train.patience is set, but there is nothing to validate on: set validationIndicatorCol to a column that marks"
@@ -181,10 +185,10 @@ final class Fit {
 
   /** The rows to validate on, or those to train on. */
   private Dataset<Row> marked(boolean forValidation) {
-    if (mark().isEmpty()) {
+    if (mark.isEmpty()) {
       return rows;
     }
-    Column marked = QueryPlans.column(rows, mark().get());
+    Column marked = QueryPlans.column(rows, mark.get());
     return rows.where(forValidation ? marked : functions.not(marked));
   }
 
@@ -206,7 +210,7 @@ final class Fit {
     TrainingColumns columns = columns(
         description, estimator.value(estimator.augmentation()).orElse(null), settings.nanAllowed());
     Validation validation = validation(description);
-    if (validation != null && !columns.ofClasses()) {
+    if (validation != null && !columns.ofClasses() && !twoClasses(description)) {
       settings.setUsual("train.metric=\"\""); // accuracy else
     }
     long rowBytes = rowBytes(description);

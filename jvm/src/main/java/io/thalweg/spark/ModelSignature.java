@@ -6,6 +6,7 @@ import com.fasterxml.jackson.databind.ObjectMapper;
 import io.thalweg.Model;
 import io.thalweg.ThalwegException;
 import io.thalweg.ValueInfo;
+import io.thalweg.spark.columns.SourceColumns;
 import io.thalweg.spark.columns.TextIndex;
 import java.util.List;
 import java.util.Map;
@@ -38,6 +39,15 @@ record ModelSignature(
     } catch (ThalwegException problem) {
       throw file.explained(problem);
     }
+  }
+
+  /** The numbers of the texts in a column; null if the model does not know them. */
+  TextIndex categoriesOf(String column, boolean caseSensitive) {
+    return categories.entrySet().stream()
+        .filter(entry -> SourceColumns.same(entry.getKey(), column, caseSensitive))
+        .map(Map.Entry::getValue)
+        .findFirst()
+        .orElse(null);
   }
 
   /** The numbers of labels that are texts; null if the model does not say what its classes are called. */

@@ -3,8 +3,11 @@ package io.thalweg.spark;
 
 import io.thalweg.ThalwegException;
 import io.thalweg.Training;
+import io.thalweg.spark.columns.ModelInput;
 import io.thalweg.spark.columns.OutputColumn;
 import io.thalweg.spark.columns.OutputKind;
+import io.thalweg.spark.columns.SourceColumns;
+import io.thalweg.spark.columns.TextIndex;
 import java.util.Arrays;
 import java.util.List;
 import java.util.Optional;
@@ -20,7 +23,6 @@ import org.apache.spark.ml.util.MLWriter;
 import org.apache.spark.sql.Dataset;
 import org.apache.spark.sql.SparkSession;
 import org.apache.spark.sql.internal.SQLConf;
-import org.apache.spark.sql.types.StringType;
 import org.apache.spark.sql.types.StructType;
 
 /** Trains a model on the rows of a DataFrame, in the executors that Spark has, and gives a {@link ThalwegModel}. */
@@ -166,37 +168,44 @@ public final class ThalwegEstimator extends Estimator<ThalwegModel> implements T
     ThalwegModel model = new ThalwegModel(uid, trained);
     model.setInputCols(required(inputCols()));
     value(outputCols()).ifPresent(model::setOutputCols);
-    value(outputKinds()).or(() -> kindsFor(dataset.schema())).ifPresent(model::setOutputKinds);
+    SourceColumns source = source(dataset.schema(), QueryPlans.caseSensitive(dataset));
+    value(outputKinds()).or(() -> kindsFor(source)).ifPresent(model::setOutputKinds);
     model.setLabelCols(required(labelCols())).setLoss(trained.loss());
     value(badRows()).ifPresent(model::setBadRows);
     return model.setParent(this);
   }
 
   /** Labels that are texts come out as texts. */
-  private Optional<String[]> kindsFor(StructType schema) {
-    return hasTexts(schema) ? Optional.of(new String[] {OutputKind.LABEL.toString()}) : Optional.empty();
+  private Optional<String[]> kindsFor(SourceColumns source) {
+    return hasTexts(source) ? Optional.of(new String[] {OutputKind.LABEL.toString()}) : Optional.empty();
   }
 
-  private boolean hasTexts(StructType schema) {
-    return Arrays.stream(required(labelCols()))
-        .anyMatch(column -> schema.apply(column).dataType() instanceof StringType);
+  private boolean hasTexts(SourceColumns source) {
+    return Arrays.stream(required(labelCols())).anyMatch(source::isText);
+  }
+
+  /** Before anybody has looked at the rows: what texts there are is not known. */
+  private static SourceColumns source(StructType schema, boolean caseSensitive) {
+    return new SourceColumns(schema, caseSensitive, column -> TextIndex.ofCategories(List.of()));
   }
 
   /** As the trained model will have it. */
   @Override
   public StructType transformSchema(StructType schema) {
-    for (Param<String[]> columns : List.of(inputCols(), labelCols())) {
-      for (String column : required(columns)) {
-        schema.apply(column);
-      }
-    }
-    return schemaAfter(schema, describe(), SQLConf.get().caseSensitiveAnalysis());
+    boolean caseSensitive = SQLConf.get().caseSensitiveAnalysis();
+    SourceColumns source = source(schema, caseSensitive);
+    source.resolve(required(labelCols()));
+    value(validationIndicatorCol()).ifPresent(source::resolve);
+    return schemaAfter(schema, describe(), caseSensitive);
   }
 
   /** The same of a model that is known already. Throws if the trained model could not give the columns that are asked for. */
   StructType schemaAfter(StructType schema, ModelDescription description, boolean caseSensitive) {
+    SourceColumns source = source(schema, caseSensitive);
+    String[] inputs = source.resolve(required(inputCols()));
+    ModelInput.assign(description.inputs(), source, inputs, value(preprocessing()).orElse(null));
     checkClassNames(description);
-    return OutputColumn.appended(schema, outputColumns(schema, description), caseSensitive);
+    return OutputColumn.appended(schema, outputColumns(source, description), caseSensitive);
   }
 
   private void checkClassNames(ModelDescription description) {
@@ -208,18 +217,19 @@ public final class ThalwegEstimator extends Estimator<ThalwegModel> implements T
     }
   }
 
-  private List<OutputColumn> outputColumns(StructType schema, ModelDescription description) {
-    String[] kinds = value(outputKinds()).or(() -> kindsFor(schema)).orElse(new String[] {OutputKind.ARRAY.toString()});
-    List<String> classes = value(classNames()).map(List::of).orElse(hasTexts(schema) ? List.of("of the labels") : List.of());
+  private List<OutputColumn> outputColumns(SourceColumns source, ModelDescription description) {
+    String[] kinds = value(outputKinds()).or(() -> kindsFor(source)).orElse(new String[] {OutputKind.ARRAY.toString()});
+    List<String> classes = value(classNames()).map(List::of).orElse(hasTexts(source) ? List.of("of the labels") : List.of());
     return OutputColumn.list(value(outputCols()).orElse(null), null, kinds, description.outputs(), classes);
   }
 
   private ModelDescription describe() {
-    String settings = new TrainingSettings(this, false).toml(1);
+    TrainingSettings settings = new TrainingSettings(this, false);
     if (!startsFromFile()) {
-      return ModelDescription.parse(Training.describeModel(required(model()), settings));
+      return settings.describe(1, toml -> ModelDescription.parse(Training.describeModel(required(model()), toml)));
     }
-    return ModelDescription.of(startFile(SparkSession.active().sparkContext().hadoopConfiguration()), settings, null);
+    ModelFile file = startFile(SparkSession.active().sparkContext().hadoopConfiguration());
+    return settings.describe(1, toml -> ModelDescription.of(file, toml, null));
   }
 
   /** Whether the model to begin with is no known one, which is built where it is needed. */

@@ -140,16 +140,18 @@ public final class ThalwegModel extends Model<ThalwegModel> implements Predictio
 
   @Override
   public Dataset<Row> transform(Dataset<?> dataset) {
-    PredictionPlan plan = plan(dataset.schema());
+    boolean caseSensitive = QueryPlans.caseSensitive(dataset);
+    PredictionPlan plan = plan(dataset.schema(), caseSensitive);
     boolean spread = (boolean) getOrDefault((Param<?>) spread());
     Dataset<Row> rows = spread ? Spreading.spread(dataset.toDF()) : dataset.toDF();
-    MappedColumns columns = new MappedColumns(plan.schema(dataset.schema(), QueryPlans.caseSensitive(dataset)));
+    MappedColumns columns = new MappedColumns(plan.schema(dataset.schema(), caseSensitive));
     return columns.restore(rows.mapPartitions(new PredictionTask(broadcast(rows.sparkSession()), plan), columns.encoder()));
   }
 
   @Override
   public StructType transformSchema(StructType schema) {
-    return plan(schema).schema(schema, SQLConf.get().caseSensitiveAnalysis());
+    boolean caseSensitive = SQLConf.get().caseSensitiveAnalysis();
+    return plan(schema, caseSensitive).schema(schema, caseSensitive);
   }
 
   /** The same for all copies of this stage. */
@@ -157,11 +159,13 @@ public final class ThalwegModel extends Model<ThalwegModel> implements Predictio
     return file.broadcast(session.sparkContext());
   }
 
-  private PredictionPlan plan(StructType schema) {
+  private PredictionPlan plan(StructType schema, boolean caseSensitive) {
     checkValues();
     String images = isDefined(preprocessing()) ? getOrDefault(preprocessing()) : signature.preprocessing();
-    SourceColumns source = new SourceColumns(schema, signature.categories()::get);
-    List<ModelInput> inputs = ModelInput.assign(signature.inputs(), source, required(inputCols()), images);
+    SourceColumns source =
+        new SourceColumns(schema, caseSensitive, column -> signature.categoriesOf(column, caseSensitive));
+    String[] columns = source.resolve(required(inputCols()));
+    List<ModelInput> inputs = ModelInput.assign(signature.inputs(), source, columns, images);
     return new PredictionPlan(
         new ArrayList<>(inputs),
         new ArrayList<>(outputColumns()),
@@ -202,7 +206,7 @@ public final class ThalwegModel extends Model<ThalwegModel> implements Predictio
     return copied.setParent(parent());
   }
 
-  /** The same with labelCols, the loss of the fit, and accuracy if that loss takes classes. */
+  /** The same with labelCols, the loss of the fit, and accuracy if that loss tells classes apart. */
   public String evaluate(Dataset<?> rows) {
     return evaluate(rows, null, null, null);
   }
@@ -211,7 +215,7 @@ public final class ThalwegModel extends Model<ThalwegModel> implements Predictio
    * Compares the model's first output with labels.
    *
    * @param labelColumns null: those of the parameter labelCols
-   * @param metrics such as accuracy or auc; null: accuracy, if the labels are classes
+   * @param metrics such as accuracy or auc; null: accuracy, if the loss tells classes apart
    * @param loss the name of one; null: that of the parameter loss, if it is set
    * @return a JSON object of names and values
    */

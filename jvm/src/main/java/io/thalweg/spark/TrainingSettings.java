@@ -1,12 +1,17 @@
 // Copyright The Thalweg Authors. SPDX-License-Identifier: Apache-2.0
 package io.thalweg.spark;
 
+import io.thalweg.ThalwegException;
 import io.thalweg.Training;
 import io.thalweg.spark.columns.Json;
 import java.io.Serializable;
 import java.nio.file.Path;
 import java.util.ArrayList;
+import java.util.HashMap;
 import java.util.List;
+import java.util.function.Function;
+import java.util.regex.Matcher;
+import java.util.regex.Pattern;
 import org.apache.spark.ml.param.Param;
 
 /** The parameters of an estimator as the settings of a job. */
@@ -15,9 +20,13 @@ final class TrainingSettings implements Serializable {
   private static final String TLS = "group.tls";
   private static final String NON_FINITE = "train.non_finite";
   private static final String CHECKPOINTS = "output.checkpoints";
+  /** How the engine names a setting in messages: by its place in a text that the user has never seen. */
+  private static final Pattern PLACE = Pattern.compile("^settings: (?:line \\d+: )?(\\w+\\.\\w+)");
 
   /** As section.key=value. Of several to the same key the last counts. */
   private final ArrayList<String> assignments = new ArrayList<>();
+  /** The parameters that settings come from; all others come from the parameter settings. */
+  private final HashMap<String, String> parameters = new HashMap<>();
 
   /** {@code encrypted} is whether Spark encrypts what its own processes send each other. */
   TrainingSettings(ThalwegEstimator estimator, boolean encrypted) {
@@ -75,6 +84,24 @@ final class TrainingSettings implements Serializable {
     return Training.settings(all.toArray(new String[0]));
   }
 
+  /** What {@code describer} gives for {@link #toml}. Errors name the parameters that the settings come from. */
+  ModelDescription describe(int threads, Function<String, ModelDescription> describer) {
+    try {
+      return describer.apply(toml(threads));
+    } catch (ThalwegException problem) {
+      throw explained(problem);
+    }
+  }
+
+  private ThalwegException explained(ThalwegException problem) {
+    Matcher place = PLACE.matcher(problem.getMessage());
+    if (!place.find()) {
+      return problem;
+    }
+    String parameter = parameters.getOrDefault(place.group(1), "settings: " + place.group(1));
+    return new ThalwegException("the parameter " + parameter + problem.getMessage().substring(place.end()));
+  }
+
   /** The same with checkpoints in this folder. */
   TrainingSettings withCheckpoints(Path folder) {
     TrainingSettings copy = new TrainingSettings(assignments);
@@ -85,6 +112,10 @@ final class TrainingSettings implements Serializable {
   private void put(String key, ThalwegEstimator estimator, Param<?> param) {
     estimator
         .value(param)
-        .ifPresent(given -> assignments.add(key + "=" + (given instanceof String text ? Json.quoted(text) : given)));
+        .ifPresent(
+            given -> {
+              assignments.add(key + "=" + (given instanceof String text ? Json.quoted(text) : given));
+              parameters.put(key, param.name());
+            });
   }
 }

@@ -75,7 +75,7 @@ final class WorkerRows implements AutoCloseable {
     } catch (BadRowException problem) {
       String text = RowPosition.text() + plan.columns().nameOf(row) + ": " + problem.getMessage();
       if (!plan.skipBadRows()) {
-        throw failed(training, text);
+        throw failed(training, BadRowException.fatal(text));
       }
       if (skipped++ == 0) {
         LOG.warn("Thalweg leaves out {} (further ones of this worker are not reported)", text);

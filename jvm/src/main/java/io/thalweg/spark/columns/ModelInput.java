@@ -79,7 +79,29 @@ public abstract class ModelInput implements Serializable {
                 + " vectors, and texts only if it is one of whole numbers");
       }
     }
+    requireElements(input, source, columns);
     return new NumberInput(input, columns.stream().map(source::reader).toList());
+  }
+
+  /** Of columns that have one number in every row it is known before any row is read whether they fill the input. */
+  private static void requireElements(ValueInfo input, SourceColumns source, List<String> columns) {
+    if (input.dims() == null || !columns.stream().allMatch(source::isScalar)) {
+      return;
+    }
+    long known = 1;
+    boolean free = false;
+    for (int i = 1; i < input.dims().length; ++i) {
+      if (input.dims()[i] < 0) {
+        free = true;
+      } else {
+        known *= input.dims()[i];
+      }
+    }
+    if (free ? known > 0 && columns.size() % known != 0 : columns.size() != known) {
+      throw new ThalwegException(
+          "the model's input " + input + " takes " + (free ? "a multiple of " : "") + known + " numbers of a row, but the "
+              + columns.size() + " input column(s) given hold one each: " + String.join(", ", columns));
+    }
   }
 
   private static String names(List<ValueInfo> inputs) {

@@ -146,7 +146,7 @@ public final class RowBatch implements AutoCloseable {
   private void leaveOut(long number, String problem) {
     String text = "row " + number + " of partition " + partition + ": " + problem;
     if (!skipBadRows) {
-      throw new ThalwegException(text);
+      throw new ThalwegException(BadRowException.fatal(text));
     }
     if (rowsSkipped++ == 0) {
       LOG.warn("Thalweg leaves out {} (further ones of this partition are only counted)", text);

@@ -76,7 +76,7 @@ public final class ScoreColumns implements Serializable {
           } catch (BadRowException problem) {
             String text = "row " + read + " of partition " + partition + ": " + problem.getMessage();
             if (!skipBadRows) {
-              throw new ThalwegException(text);
+              throw new ThalwegException(BadRowException.fatal(text));
             }
             if (skipped++ == 0) {
               LOG.warn("Thalweg leaves out {} (further ones of this partition are only counted)", text);
