@@ -1,18 +1,22 @@
 """The API as it is written in Python: types of arguments, errors, Ctrl-C, and which parameters a trained model has."""
 
+import _thread
 import pathlib
 import signal
 import subprocess
 import sys
+import threading
 
 import numpy as np
 import pytest
 from py4j.protocol import Py4JJavaError
+from pyspark import InheritableThread
 from pyspark.ml.tuning import ParamGridBuilder
 
 import thalweg
 import thalweg.spark
 from thalweg import nn
+from thalweg.spark.interrupts import cancellable
 
 
 @pytest.fixture(scope="module")
@@ -183,6 +187,18 @@ def test_an_interrupt_ends_the_jobs(what, where):
         process.kill()
         process.wait()
     assert said == ["begun", "interrupted", "idle", "200"]
+
+
+def test_a_thread_that_fails_before_the_call_is_not_waited_for(spark, monkeypatch):
+    # So that pyspark's own part of the thread fails, as it does if the JVM does not answer.
+    monkeypatch.setattr(InheritableThread, "start", threading.Thread.start)
+    guard = threading.Timer(60, _thread.interrupt_main)
+    guard.start()
+    try:
+        with pytest.raises(AssertionError):
+            cancellable(spark, lambda: "never called")
+    finally:
+        guard.cancel()
 
 
 # ---- Evaluation of two classes in one score

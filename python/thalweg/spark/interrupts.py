@@ -10,6 +10,26 @@ _PAUSE_SECONDS = 0.5
 _END_SECONDS = 10
 
 
+class _Call(InheritableThread):
+    """Keeps what comes of a call, and what comes before it: pyspark's thread first asks the JVM to take Spark's properties over."""
+
+    def __init__(self, session, call):
+        super().__init__(target=self._begin, session=session, daemon=True)
+        self.outcome = concurrent.futures.Future()
+        self._call = call
+
+    def _begin(self):
+        if self.outcome.set_running_or_notify_cancel():
+            self.outcome.set_result(self._call())
+
+    def run(self):
+        try:
+            super().run()
+        except BaseException as error:
+            if not self.outcome.cancelled():
+                self.outcome.set_exception(error)
+
+
 def cancellable(session, call):
     """What `call` gives. On KeyboardInterrupt the jobs of Spark that it has begun are cancelled first.
 
@@ -20,21 +40,20 @@ def cancellable(session, call):
         return call()
     context = session.sparkContext
     tag = f"thalweg-{uuid.uuid4()}"
-    outcome = concurrent.futures.Future()
 
-    def run():
-        try:
-            context.addJobTag(tag)
-            outcome.set_result(call())
-        except BaseException as error:
-            outcome.set_exception(error)
+    def tagged():
+        context.addJobTag(tag)
+        return call()
 
+    running = _Call(session, tagged)
     try:
-        InheritableThread(target=run, session=session, daemon=True).start()
-        return outcome.result()
+        running.start()
+        return running.outcome.result()
     except KeyboardInterrupt:
-        threading.Thread(target=_cancel, args=(context, tag, outcome), daemon=True).start()
-        concurrent.futures.wait([outcome], timeout=_END_SECONDS)
+        if running.outcome.cancel():
+            raise  # the call has not begun, and never will
+        threading.Thread(target=_cancel, args=(context, tag, running.outcome), daemon=True).start()
+        concurrent.futures.wait([running.outcome], timeout=_END_SECONDS)
         raise
 
 
