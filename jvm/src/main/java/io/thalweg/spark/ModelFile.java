@@ -26,8 +26,7 @@ final class ModelFile {
   private final Path path;
   /** What the user calls it. */
   private final String name;
-  private BroadcastFile broadcast;
-  private SparkContext broadcastIn;
+  private final LatestOf<SparkContext, BroadcastFile> broadcasts = new LatestOf<>();
 
   private ModelFile(String hash, CachedFolder folder, String name) {
     this.hash = hash;
@@ -51,12 +50,9 @@ final class ModelFile {
   }
 
   /** Made once for each application: one that was stopped has taken its broadcasts along. */
-  synchronized BroadcastFile broadcast(SparkContext context) {
-    if (broadcast == null || broadcastIn != context) {
-      broadcast = new BroadcastFile(path, NAME, hash, JavaSparkContext.fromSparkContext(context));
-      broadcastIn = context;
-    }
-    return broadcast;
+  BroadcastFile broadcast(SparkContext context) {
+    return broadcasts.get(
+        context, wanted -> new BroadcastFile(path, NAME, hash, JavaSparkContext.fromSparkContext(wanted)));
   }
 
   /** Copies a file from any file system that Spark knows into the cache. */
