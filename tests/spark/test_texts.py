@@ -50,6 +50,27 @@ def test_more_names_than_classes_of_the_model(frame):
         estimator().fit(more)
 
 
+def one_score(loss, **params):
+    net = nn.Linear(4, 1) if loss == "bce_with_logits" else nn.Sequential(nn.Linear(4, 1), nn.Sigmoid())
+    given = dict(feature_cols=["x"], label_cols=["animal"], loss=loss, epochs=1, batch_size=30, num_workers=1, threads=1,
+                 output_cols=["predicted"]) | params
+    return thalweg.spark.Estimator(net, inputs=[thalweg.Input((None, 4))], **given)
+
+
+@pytest.mark.parametrize("loss", ["bce_with_logits", "bce"])
+def test_one_score_has_two_names(frame, loss):
+    for count, rows in [(3, frame), (1, frame.where("animal = 'ant'"))]:
+        with pytest.raises(thalweg.Error, match=f"the label column animal holds {count} different texts, but one score, trained by"
+                           f" {loss}, tells two classes apart; .*take cross_entropy"):
+            one_score(loss).fit(rows)
+    for names in (NAMES, ["ant"]):
+        with pytest.raises(thalweg.Error, match=f"classNames has {len(names)} entries, but one score"):
+            one_score(loss, class_names=names).fit(frame)
+    two = frame.where("animal != 'cicada'")
+    predicted = one_score(loss).fit(two).transform(two)
+    assert {row.predicted for row in predicted.collect()} <= {"ant", "bee"}
+
+
 def test_categories_are_numbered_alike_in_training_and_prediction(spark, tmp_path):
     colours = ["blue", "green", "red"]
     rng = np.random.default_rng(2)

@@ -209,6 +209,9 @@ final class Fit {
     checkOutputs(description);
     TrainingColumns columns = columns(
         description, estimator.value(estimator.augmentation()).orElse(null), settings.nanAllowed());
+    int kinds = texts.classNames().size();
+    TwoClasses.requireTwo(
+        description, kinds, "the label column " + String.join(", ", labelColumns) + " holds " + kinds + " different texts");
     Validation validation = validation(description);
     if (validation != null && !columns.ofClasses() && !twoClasses(description)) {
       settings.setUsual("train.metric=\"\""); // accuracy else

@@ -211,6 +211,7 @@ public final class ThalwegEstimator extends Estimator<ThalwegModel> implements T
   private void checkClassNames(ModelDescription description) {
     OptionalLong classes = description.classes();
     int named = value(classNames()).map(names -> names.length).orElse(0);
+    TwoClasses.requireTwo(description, named, "classNames has " + named + " entries");
     if (named > 0 && classes.isPresent() && named != classes.getAsLong()) {
       throw new ThalwegException(
           "classNames has " + named + " entries, but the model has " + classes.getAsLong() + " classes");

@@ -1,6 +1,7 @@
 // Copyright The Thalweg Authors. SPDX-License-Identifier: Apache-2.0
 package io.thalweg.spark;
 
+import io.thalweg.ThalwegException;
 import io.thalweg.ValueInfo;
 import java.util.Set;
 
@@ -13,5 +14,14 @@ final class TwoClasses {
   /** Whether a model with this output is trained for them; {@code loss} may be null. */
   static boolean inOneScore(ValueInfo output, String loss) {
     return loss != null && LOSSES.contains(loss) && output.rowElements() == 1;
+  }
+
+  /** Throws if {@code names}, of which {@code what} has so many, cannot be those of the two; none are no names. */
+  static void requireTwo(ModelDescription description, int names, String what) {
+    if (names != 0 && names != 2 && inOneScore(description.outputs().get(0), description.loss())) {
+      throw new ThalwegException(
+          what + ", but one score, trained by " + description.loss() + ", tells two classes apart; for more, let the model have"
+              + " an output for each and take cross_entropy");
+    }
   }
 }
