@@ -30,6 +30,10 @@ final class CategoryFeatures {
     return features.toString();
   }
 
+  private static String ofColumn(JsonNode feature) {
+    return feature.hasNonNull("column") ? " of column '" + feature.get("column").asText() + "'" : "";
+  }
+
   /** By column; {@code json} may be null. Throws if the model has features of another kind, which nobody would apply. */
   static Map<String, TextIndex> fromJson(String json) {
     Map<String, TextIndex> indexes = new LinkedHashMap<>();
@@ -38,8 +42,9 @@ final class CategoryFeatures {
         String kind = feature.path("kind").asText();
         if (!kind.equals(KIND)) {
           throw new ThalwegException(
-              "the model's metadata property " + PROPERTY + " has a feature of kind '" + kind + "'; on Spark " + KIND
-                  + " is known alone");
+              "the model's metadata property " + PROPERTY + " has a feature of kind '" + kind + "'" + ofColumn(feature)
+                  + "; on Spark " + KIND + " is known alone. Save the model without its features, and let Spark compute what they"
+                  + " made of the columns; or predict with thalweg.Model in Python, or with the program thalweg predict");
         }
         List<String> categories = new ArrayList<>();
         feature.path("categories").forEach(text -> categories.add(text.asText()));

@@ -76,7 +76,8 @@ public abstract class ModelInput implements Serializable {
       if (source.isText(column) && (input.dtype() == null || !input.dtype().isWhole())) {
         throw new ThalwegException(
             "column '" + column + "' is of type string; the model's input " + input + " takes numbers, arrays of numbers or"
-                + " vectors, and texts only if it is one of whole numbers");
+                + " vectors, and texts only if it is one of whole numbers (such as an Embedding takes): put the numbers of"
+                + " the texts into a column of their own, and give that");
       }
     }
     requireElements(input, source, columns);
