@@ -50,7 +50,8 @@ class ModelLimitTest {
 
   /** Of a tensor with this entry among its external_data. */
   private static byte[] tensor(String key, String value) {
-    byte[] name = text(8, "weight");
+    byte[] external = {14 << 3, 1}; // data_location
+    byte[] name = joined(text(8, "weight"), external);
     return joined(name, field(13, joined(text(1, key), text(2, value))));
   }
 
