@@ -13,9 +13,10 @@
 
 #include <algorithm>
 #include <array>
+#include <charconv>
 #include <cstdlib>
 #include <filesystem>
-#include <regex>
+#include <optional>
 #include <string_view>
 
 #include "base/text.h"
@@ -154,6 +155,18 @@ std::string without(std::string text, const std::string& secret, const std::stri
   return text;
 }
 
+/// Takes what `text` has after `before` and until `after`, and leaves what follows that; nothing if either is missing.
+std::optional<std::string_view> between(std::string_view& text, std::string_view before, std::string_view after) {
+  const size_t begin = text.find(before);
+  if (begin == std::string_view::npos) return std::nullopt;
+  text.remove_prefix(begin + before.size());
+  const size_t end = text.find(after);
+  if (end == std::string_view::npos) return std::nullopt;
+  const std::string_view found = text.substr(0, end);
+  text.remove_prefix(end + after.size());
+  return found;
+}
+
 }  // namespace
 
 std::string without_secrets(const std::string& uri) {
@@ -199,16 +212,20 @@ FoundFiles find_files(const std::string& uri, const TableOptions& options) {
 }
 
 std::string conversion_problem(const FoundFiles& found, const std::string& message) {
-  static const std::regex kMessage(
-      "In CSV column #([0-9]+): (?:Row #[0-9]+: )?CSV conversion error to ([^:]*): invalid value '([^']*)'");
-  std::smatch parts;
-  if (found.format != TableFormat::kCsv || !std::regex_search(message, parts, kMessage)) return "";
+  if (found.format != TableFormat::kCsv) return "";
+  std::string_view rest = message;
+  const auto column = between(rest, "In CSV column #", ": ");
+  const auto type = column ? between(rest, "CSV conversion error to ", ": ") : std::nullopt;
+  const auto value = type ? between(rest, "invalid value '", "'") : std::nullopt;
+  int index = 0;
+  if (!value || std::from_chars(column->begin(), column->end(), index).ptr != column->end()) return "";
   try {
     const auto schema = open_files(found, {.inputs = {}, .format = found.format}).dataset->schema();
-    const auto& field = schema->field(std::stoi(parts[1]));
+    if (index < 0 || index >= schema->num_fields()) return "";
+    const auto& field = schema->field(index);
     const bool text = field->type()->id() == arrow::Type::STRING;
-    return found.uri + ": column '" + field->name() + "' holds " + printable(parts[3]) + ", which is no " +
-           parts[2].str() + (text ? "; it is a column of text: leave it out, or make numbers of it" : "");
+    return found.uri + ": column '" + field->name() + "' holds " + printable(std::string(*value)) + ", which is no " +
+           std::string(*type) + (text ? "; it is a column of text: leave it out, or make numbers of it" : "");
   } catch (const Error&) {  // then the message stays as it is
     return "";
   }
