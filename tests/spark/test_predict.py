@@ -10,6 +10,7 @@ from pyspark.sql import functions
 import thalweg
 import thalweg.spark
 from thalweg import nn
+from two_heads import TwoHeads
 
 
 @pytest.fixture(scope="module")
@@ -171,15 +172,6 @@ def test_columns_of_the_same_name_stay(frame, perceptron):
 
 
 def test_outputs_that_are_chosen_give_their_names_to_the_columns(frame, numbers, tmp_path):
-    class TwoHeads(nn.Module):
-        def __init__(self):
-            super().__init__()
-            self.first = nn.Linear(4, 3)
-            self.second = nn.Linear(4, 2)
-
-        def forward(self, x):
-            return {"first": self.first(x), "second": self.second(x)}
-
     model = thalweg.Model(TwoHeads(), [thalweg.Input((None, 4))])
     model.save(str(tmp_path / "heads.onnx"))
     for chosen in (["second"], ["second", "first"]):

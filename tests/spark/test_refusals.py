@@ -5,6 +5,7 @@ import pytest
 import thalweg
 import thalweg.spark
 from thalweg import nn
+from two_heads import TwoHeads
 
 
 @pytest.fixture(scope="module")
@@ -133,16 +134,6 @@ def test_wrong_values_are_refused_by_transform(spark, frame, perceptron, case):
     text, params = VALUES[case]
     model = thalweg.spark.Model.load(perceptron[0], input_cols=["x"], output_cols=["scores"], **params)
     assert text in refusal(spark, lambda: model.transform(frame))
-
-
-class TwoHeads(nn.Module):
-    def __init__(self):
-        super().__init__()
-        self.first = nn.Linear(4, 3)
-        self.second = nn.Linear(4, 2)
-
-    def forward(self, x):
-        return {"first": self.first(x), "second": self.second(x)}
 
 
 def test_a_model_with_two_outputs_is_not_trained(spark, frame):
