@@ -6,6 +6,7 @@
 #include "bench/case_model.h"
 #include "bench/cross_entropy.h"
 #include "runtime/program.h"
+#include "runtime/specialize.h"
 #include "thalweg/passes.h"
 #include "thalweg/zoo.h"
 
@@ -20,7 +21,7 @@ class InferenceRun {
     inputs_ = make_batch(spec, 0);
     labels_ = inputs_.back();
     inputs_.pop_back();
-    auto fixed = graph->specialize({inputs_[0].type()});
+    auto fixed = specialize(*graph, {inputs_[0].type()});
     for (Value* parameter : graph->parameters()) parameter->take_data();  // so that memory holds it once
     prepare_for_inference(*fixed, usable_precision(spec.value("bf16", false) ? Precision::kBF16 : Precision::kF32));
     auto variables = std::make_shared<Variables>(*fixed);

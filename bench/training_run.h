@@ -8,6 +8,7 @@
 #include "bench/case_model.h"
 #include "nn/init/deterministic.h"
 #include "runtime/program.h"
+#include "runtime/specialize.h"
 #include "thalweg/losses.h"
 #include "thalweg/ops/elementwise.h"
 #include "thalweg/optim.h"
@@ -28,7 +29,7 @@ class TrainingRun {
     for (const Tensor& tensor : make_batch(spec, 0)) types.push_back(tensor.type());
     std::unordered_map<const Value*, Value*> mapping;
     Value* loss = graph->outputs().back();
-    auto fixed = graph->specialize(types, &mapping);
+    auto fixed = specialize(*graph, types, &mapping);
     for (Value* parameter : graph->parameters()) parameter->take_data();  // so that memory holds it once
     prepare_for_training(*fixed, mapping.at(loss),
                          usable_precision(spec.value("bf16", false) ? Precision::kBF16 : Precision::kF32));

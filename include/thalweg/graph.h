@@ -38,6 +38,7 @@ class Attributes {
   std::string text(const std::string& name, const std::string& fallback = "") const;
   std::vector<int64_t> integers(const std::string& name, const std::vector<int64_t>& fallback = {}) const;
   std::vector<double> reals(const std::string& name, const std::vector<double>& fallback = {}) const;
+  std::vector<std::string> texts(const std::string& name, const std::vector<std::string>& fallback = {}) const;
   /// Undefined tensor if missing.
   Tensor tensor(const std::string& name) const;
   std::shared_ptr<Graph> graph(const std::string& name) const;
@@ -49,6 +50,12 @@ class Attributes {
   template <typename T>
   const T* find(const std::string& name) const;
   std::map<std::string, Item> items_;
+};
+
+/// Thrown when the type of a value is asked for that is known only once the graph has been specialised.
+class TypeUnknown : public Error {
+ public:
+  using Error::Error;
 };
 
 /// One typed edge of a graph. Values belong to their graph and are referred to by pointer, which stays valid as long
@@ -66,9 +73,22 @@ class Value : public std::enable_shared_from_this<Value> {
 
   Kind kind() const { return kind_; }
   const std::string& name() const { return name_; }
-  const TensorType& type() const { return type_; }
-  const Shape& shape() const { return type_.shape; }
-  DType dtype() const { return type_.dtype; }
+  /// Throws TypeUnknown unless `typed`.
+  const TensorType& type() const {
+    if (!typed_) [[unlikely]]
+      raise_untyped();
+    return type_;
+  }
+  const Shape& shape() const { return type().shape; }
+  DType dtype() const { return type().dtype; }
+  /// False for a value whose element type and number of dimensions follow only from the shapes, or even the content,
+  /// of what the graph is given.
+  bool typed() const { return typed_; }
+  /// Says what is known of a value that has no type, or a type with more free dimensions.
+  void declare(TensorType type) {
+    type_ = std::move(type);
+    typed_ = true;
+  }
   int id() const { return id_; }
   Graph& graph() const { return *graph_; }
   /// Null unless computed.
@@ -85,9 +105,11 @@ class Value : public std::enable_shared_from_this<Value> {
 
  private:
   friend class Graph;
+  [[noreturn]] void raise_untyped() const;
   Kind kind_ = Kind::kComputed;
   std::string name_;
   TensorType type_;
+  bool typed_ = true;
   int id_ = 0;
   Graph* graph_ = nullptr;
   Node* producer_ = nullptr;
@@ -142,16 +164,25 @@ class Graph {
   const std::string& name() const { return name_; }
 
   Value* input(const std::string& name, TensorType type);
+  /// An input that takes values of any type.
+  Value* untyped_input(const std::string& name);
   /// `data` must be static and defined; the parameter takes its type. Names are unique within a graph.
   Value* parameter(const std::string& name, Tensor data, bool trainable = true);
   /// A parameter whose content a Variables object holds under the same name; it is not trained.
   Value* held_parameter(const std::string& name, TensorType type);
   Value* state(const std::string& name, Tensor data);
+  /// A state whose content a Variables object holds under the same name.
+  Value* held_state(const std::string& name, TensorType type);
   Value* constant(Tensor data, const std::string& name = "");
 
   /// Appends a node, infers its output types and returns it. Throws Error naming op, node and shapes if they do not
   /// fit.
   Node* add(const std::string& op, std::vector<Value*> inputs, Attributes attrs = {}, const std::string& name = "");
+
+  /// Appends a node whose output types are found when the graph is specialised: its op has no shape rule, or the types
+  /// of its inputs are not known yet.
+  Node* add_untyped(const std::string& op, std::vector<Value*> inputs, Attributes attrs, size_t num_outputs,
+                    const std::string& name = "");
 
   void mark_output(Value* value, const std::string& name = "");
   /// After each run of the graph `state` takes the content of `value` (same type).
@@ -192,10 +223,13 @@ class Graph {
   /// Moves the nodes added since there were `first` to before node `anchor`. Keeps their own order.
   void move_tail_before(size_t first, const Node* anchor);
 
-  /// A deep copy whose inputs have the given static types, with all types inferred anew. `mapping` (optional) receives
-  /// old value -> new value. Throws if a dimension stays free.
-  std::unique_ptr<Graph> specialize(const std::vector<TensorType>& input_types,
-                                    std::unordered_map<const Value*, Value*>* mapping = nullptr) const;
+  /// Throws an input error unless input `index` takes a value of this type, which has no free dimension.
+  void require_fits(size_t index, const TensorType& given) const;
+  /// A copy without nodes and outputs whose inputs have the given types. `mapping` receives old value -> new value.
+  /// Throws an input error if a type does not fit the input, or has a free dimension.
+  std::unique_ptr<Graph> copy_values(const std::vector<TensorType>& input_types,
+                                     std::unordered_map<const Value*, Value*>& mapping) const;
+  /// A deep copy. `mapping` (optional) receives old value -> new value.
   std::unique_ptr<Graph> clone(std::unordered_map<const Value*, Value*>* mapping = nullptr) const;
 
   /// Throws Error at the first broken invariant: order, ownership, types, duplicate names.
@@ -205,8 +239,10 @@ class Graph {
 
  private:
   Value* new_value(Value::Kind kind, const std::string& name, TensorType type);
-  std::unique_ptr<Graph> copy(const std::vector<TensorType>* input_types,
-                              std::unordered_map<const Value*, Value*>* mapping) const;
+  Value* new_untyped(Value::Kind kind, const std::string& name);
+  Node* append(const OpDef& op, std::vector<Value*> inputs, Attributes attrs, const std::string& name);
+  void add_output(Node* node, Value* output) const;
+  void copy_held(Graph& target, std::unordered_map<const Value*, Value*>& mapping) const;
 
   std::string name_;
   std::vector<std::shared_ptr<Value>> values_;

@@ -55,13 +55,6 @@ void use_int8(Graph& graph);
 /// nobody needs are removed.
 void simplify(Graph& graph);
 
-/// The outputs of a static node whose inputs are all constant, by its plain kernel. False if there is none. Lives in
-/// the runtime.
-bool evaluate(const Node& node, std::vector<Tensor>& results);
-
-/// Nodes whose inputs are all constant become constants. Lives in the runtime, whose kernels it runs.
-void fold_constants(Graph& graph);
-
 /// After autodiff: the sum of the two gradients that meet at a residual connection goes into the batch norm that reads
 /// it, which saves a pass over memory.
 void fuse_gradient_sums(Graph& graph);

@@ -70,6 +70,11 @@ std::vector<double> Attributes::reals(const std::string& name, const std::vector
   return value != nullptr ? *value : fallback;
 }
 
+std::vector<std::string> Attributes::texts(const std::string& name, const std::vector<std::string>& fallback) const {
+  const auto* value = find<std::vector<std::string>>(name);
+  return value != nullptr ? *value : fallback;
+}
+
 Tensor Attributes::tensor(const std::string& name) const {
   const auto* value = find<Tensor>(name);
   return value != nullptr ? *value : Tensor();

@@ -4,10 +4,14 @@
 #include <algorithm>
 #include <unordered_set>
 
+#include "base/text.h"
 #include "graph/op_registry.h"
 
 namespace thalweg {
 namespace {
+
+/// Of the names of ONNX's own operators.
+constexpr std::string_view kStandardPrefix = "onnx.";
 
 void require_countable(const std::string& what, const TensorType& type) {
   int64_t count = 1;
@@ -22,7 +26,16 @@ void require_countable(const std::string& what, const TensorType& type) {
 
 const std::string& Node::op_name() const { return op_->name; }
 
-std::string describe(const Node& node) { return node.op_name() + " '" + node.name() + "'"; }
+std::string describe(const Node& node) {
+  if (node.op().infer) return node.op_name() + " '" + node.name() + "'";
+  // A standard operator, by the name that it has in files; a file may give a node any name.
+  const std::string& op = node.op_name();
+  return (op.starts_with(kStandardPrefix) ? op.substr(kStandardPrefix.size()) : op) + " " + printable(node.name());
+}
+
+void Value::raise_untyped() const {
+  throw TypeUnknown("the type of '" + name_ + "' is known only once the graph is specialised for the shapes of its inputs");
+}
 
 void Value::set_data(Tensor data) {
   TW_REQUIRE(data.defined() && data.type() == type_, "'", name_, "' has type ", type_, " and cannot hold ",
@@ -73,6 +86,11 @@ Value* Graph::state(const std::string& name, Tensor data) {
   return value;
 }
 
+Value* Graph::held_state(const std::string& name, TensorType type) {
+  states_.push_back(new_value(Value::Kind::kState, name, std::move(type)));
+  return states_.back();
+}
+
 Value* Graph::constant(Tensor data, const std::string& name) {
   TW_REQUIRE(data.defined(), "a constant of graph '", name_, "' needs data");
   Value* value = new_value(Value::Kind::kConstant, name, data.type());
@@ -81,35 +99,68 @@ Value* Graph::constant(Tensor data, const std::string& name) {
   return value;
 }
 
-Node* Graph::add(const std::string& op, std::vector<Value*> inputs, Attributes attrs, const std::string& name) {
-  const OpDef& definition = find_op(op);
-  while (!inputs.empty() && inputs.back() == nullptr) inputs.pop_back();
+Value* Graph::new_untyped(Value::Kind kind, const std::string& name) {
+  Value* value = new_value(kind, name, {});
+  value->typed_ = false;
+  return value;
+}
+
+Value* Graph::untyped_input(const std::string& name) {
+  inputs_.push_back(new_untyped(Value::Kind::kInput, name));
+  return inputs_.back();
+}
+
+Node* Graph::append(const OpDef& op, std::vector<Value*> inputs, Attributes attrs, const std::string& name) {
   const auto count = static_cast<int>(inputs.size());
-  TW_REQUIRE(count >= definition.min_inputs && (definition.max_inputs < 0 || count <= definition.max_inputs), op, " '",
-             name, "': takes ", definition.min_inputs, " to ", definition.max_inputs, " inputs, got ", count);
+  TW_REQUIRE(count >= op.min_inputs && (op.max_inputs < 0 || count <= op.max_inputs), op.name, " '", name, "': takes ",
+             op.min_inputs, " to ", op.max_inputs, " inputs, got ", count);
   for (const Value* value : inputs) {
-    TW_REQUIRE(value == nullptr || value->graph_ == this, op, " '", name, "': input '", value->name(),
+    TW_REQUIRE(value == nullptr || value->graph_ == this, op.name, " '", name, "': input '", value->name(),
                "' belongs to another graph");
   }
-  const std::vector<TensorType> types = definition.infer(InferContext(op, name, inputs, attrs));
-  for (const TensorType& type : types) require_countable(op + " '" + name + "'", type);
-
   auto node = std::make_unique<Node>();
-  node->op_ = &definition;
+  node->op_ = &op;
   node->id_ = next_node_id_++;
-  node->name_ = name.empty() ? op + "_" + std::to_string(node->id_) : name;
+  node->name_ = name.empty() ? op.name + "_" + std::to_string(node->id_) : name;
   node->inputs_ = std::move(inputs);
   node->attrs_ = std::move(attrs);
   node->graph_ = this;
-  for (size_t i = 0; i < types.size(); ++i) {
-    Value* output = new_value(Value::Kind::kComputed, "", types[i]);
-    output->name_ = i == 0 ? node->name_ : node->name_ + ":" + std::to_string(i);
-    output->producer_ = node.get();
-    output->output_index_ = static_cast<int>(i);
-    node->outputs_.push_back(output);
-  }
   nodes_.push_back(std::move(node));
   return nodes_.back().get();
+}
+
+void Graph::add_output(Node* node, Value* output) const {
+  const size_t index = node->outputs_.size();
+  output->name_ = index == 0 ? node->name_ : node->name_ + ":" + std::to_string(index);
+  output->producer_ = node;
+  output->output_index_ = static_cast<int>(index);
+  node->outputs_.push_back(output);
+}
+
+Node* Graph::add(const std::string& op, std::vector<Value*> inputs, Attributes attrs, const std::string& name) {
+  const OpDef& definition = find_op(op);
+  TW_REQUIRE(definition.infer, op, " '", name, "': the op has no shape rule; its types are found when the graph is "
+             "specialised");
+  while (!inputs.empty() && inputs.back() == nullptr) inputs.pop_back();
+  Node* node = append(definition, std::move(inputs), std::move(attrs), name);
+  try {
+    const auto types = definition.infer(InferContext(op, name, node->inputs_, node->attrs_));
+    for (const TensorType& type : types) require_countable(op + " '" + name + "'", type);
+    for (const TensorType& type : types) add_output(node, new_value(Value::Kind::kComputed, "", type));
+  } catch (...) {
+    nodes_.pop_back();
+    --next_node_id_;
+    throw;
+  }
+  return node;
+}
+
+Node* Graph::add_untyped(const std::string& op, std::vector<Value*> inputs, Attributes attrs, size_t num_outputs,
+                         const std::string& name) {
+  while (!inputs.empty() && inputs.back() == nullptr) inputs.pop_back();
+  Node* node = append(find_op(op), std::move(inputs), std::move(attrs), name);
+  for (size_t i = 0; i < num_outputs; ++i) add_output(node, new_untyped(Value::Kind::kComputed, ""));
+  return node;
 }
 
 void Graph::mark_output(Value* value, const std::string& name) {
@@ -120,7 +171,7 @@ void Graph::mark_output(Value* value, const std::string& name) {
 
 void Graph::assign(Value* state, Value* value) {
   TW_REQUIRE(state->kind_ == Value::Kind::kState, "only a state can be assigned, '", state->name_, "' is none");
-  TW_REQUIRE(state->type_ == value->type_, "state '", state->name_, "' of type ", state->type_,
+  TW_REQUIRE(!value->typed_ || state->type_ == value->type_, "state '", state->name_, "' of type ", state->type_,
              " cannot take a value of type ", value->type_);
   assignments_.emplace_back(state, value);
 }

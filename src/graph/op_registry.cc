@@ -61,9 +61,39 @@ RegisterOp::RegisterOp(OpDef definition) {
   TW_REQUIRE(registry().emplace(name, std::move(definition)).second, "op '", name, "' is registered twice");
 }
 
-const OpDef& find_op(const std::string& name) {
+namespace {
+
+OpDef& op_without_shapes(const std::string& name) {
+  OpDef& definition = registry()[name];
+  if (definition.name.empty()) {
+    definition.name = name;
+    definition.min_inputs = 0;
+    definition.max_inputs = -1;
+  }
+  return definition;
+}
+
+}  // namespace
+
+RegisterComposed::RegisterComposed(const std::string& name, ComposeRule rule) {
+  OpDef& definition = op_without_shapes(name);
+  TW_REQUIRE(!definition.compose, "op '", name, "' is composed twice");
+  definition.compose = std::move(rule);
+}
+
+RegisterHost::RegisterHost(const std::string& name, HostRule rule) {
+  OpDef& definition = op_without_shapes(name);
+  TW_REQUIRE(!definition.host, "op '", name, "' has two rules for the host");
+  definition.host = std::move(rule);
+}
+
+const OpDef* try_find_op(const std::string& name) {
   const auto found = registry().find(name);
-  if (found != registry().end()) return found->second;
+  return found != registry().end() ? &found->second : nullptr;
+}
+
+const OpDef& find_op(const std::string& name) {
+  if (const OpDef* found = try_find_op(name); found != nullptr) return *found;
   raise("unknown op '", name, "'; nearest known: ", nearest_names(name, op_names()));
 }
 

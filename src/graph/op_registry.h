@@ -90,11 +90,19 @@ class GradientContext {
 using InferRule = std::function<std::vector<TensorType>(const InferContext&)>;
 using GradientRule = std::function<void(GradientContext&)>;
 
+class ComposeContext;
+class HostContext;
+/// Adds nodes that compute what the op does; gives its outputs, of which trailing ones may be left out.
+using ComposeRule = std::function<std::vector<Value*>(const ComposeContext&)>;
+/// Computes the outputs, of which trailing ones may be left out.
+using HostRule = std::function<std::vector<Tensor>(const HostContext&)>;
+
 /// Everything the graph knows about an op. Kernels register apart, in the runtime.
 struct OpDef {
   std::string name;
   int min_inputs = 1;
   int max_inputs = 1;  ///< -1: any number
+  /// Empty: nothing is known of the results before the graph is specialised. Such an op has one of the two rules below.
   InferRule infer;
   /// Empty: the op has no gradient and asking for one is an error, unless `zero_gradient`.
   GradientRule gradient;
@@ -102,6 +110,12 @@ struct OpDef {
   bool zero_gradient = false;
   /// Result depends on more than the inputs (dropout): never folded or merged.
   bool impure = false;
+  /// What the op is made of, once the shapes of its inputs are known (graph/compose.h). It takes the place of the op
+  /// when a graph is specialised, so gradients and kernels are those of its parts.
+  ComposeRule compose = {};
+  /// Runs the op between compiled programs (graph/host_op.h): the shapes of its results depend on the data, or no
+  /// program can do it. If there is a rule to compose it as well, that is tried first.
+  HostRule host = {};
 };
 
 /// Registers an op at start-up: `static const RegisterOp op({...});` at namespace scope. A second op of the same name
@@ -110,6 +124,17 @@ struct RegisterOp {
   explicit RegisterOp(OpDef definition);
 };
 
+/// Registers rules of ops that have no shape rule: standard operators, which a graph keeps whole until it is
+/// specialised. Different files may give an op its two rules.
+struct RegisterComposed {
+  RegisterComposed(const std::string& name, ComposeRule rule);
+};
+struct RegisterHost {
+  RegisterHost(const std::string& name, HostRule rule);
+};
+
+/// Null if there is no such op.
+const OpDef* try_find_op(const std::string& name);
 /// Throws Error with the nearest known names if there is no such op.
 const OpDef& find_op(const std::string& name);
 /// Sorted.

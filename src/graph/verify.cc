@@ -1,10 +1,40 @@
 // Copyright The Thalweg Authors. SPDX-License-Identifier: Apache-2.0
+#include <algorithm>
+#include <ostream>
+#include <sstream>
 #include <unordered_set>
 
 #include "graph/op_registry.h"
 #include "thalweg/graph.h"
 
 namespace thalweg {
+namespace {
+
+/// The types of a node's outputs are those that its rule gives, where everything that the rule asks for is typed.
+void verify_types(const Node& node) {
+  const auto typed = [](const Value* value) { return value == nullptr || value->typed(); };
+  if (!node.op().infer || !std::all_of(node.inputs().begin(), node.inputs().end(), typed) ||
+      !std::all_of(node.outputs().begin(), node.outputs().end(), typed)) {
+    return;
+  }
+  const auto types = node.op().infer(InferContext(node.op_name(), node.name(), node.inputs(), node.attrs()));
+  TW_REQUIRE(types.size() == node.outputs().size(), describe(node), ": has ", node.outputs().size(),
+             " outputs, its rule gives ", types.size());
+  for (size_t i = 0; i < types.size(); ++i) {
+    TW_REQUIRE(node.output(i)->type() == types[i], describe(node), ": output ", i, " is ", node.output(i)->type(),
+               ", its rule gives ", types[i]);
+  }
+}
+
+void print_type(std::ostream& out, const Value& value) {
+  if (value.typed()) {
+    out << value.type();
+  } else {
+    out << "?";
+  }
+}
+
+}  // namespace
 
 void Graph::verify() const {
   std::unordered_set<const Value*> defined;
@@ -15,16 +45,12 @@ void Graph::verify() const {
       TW_REQUIRE(input == nullptr || defined.count(input) > 0, describe(*node), ": reads '", input->name_,
                  "' before it is computed");
     }
-    const auto types = node->op_->infer(InferContext(node->op_name(), node->name_, node->inputs_, node->attrs_));
-    TW_REQUIRE(types.size() == node->outputs_.size(), describe(*node), ": has ", node->outputs_.size(),
-               " outputs, its rule gives ", types.size());
-    for (size_t i = 0; i < types.size(); ++i) {
+    for (size_t i = 0; i < node->outputs_.size(); ++i) {
       const Value* output = node->outputs_[i];
-      TW_REQUIRE(output->type_ == types[i], describe(*node), ": output ", i, " is ", output->type_, ", its rule gives ",
-                 types[i]);
       TW_REQUIRE(output->producer_ == node.get() && defined.insert(output).second, describe(*node), ": output ", i,
                  " has two producers");
     }
+    verify_types(*node);
   }
   for (const Value* output : outputs_) {
     TW_REQUIRE(defined.count(output) > 0, "output '", output->name_, "' is never computed");
@@ -38,7 +64,11 @@ std::string Graph::to_string() const {
   std::ostringstream text;
   text << "graph " << name_ << "\n";
   const auto list = [&](const char* what, const std::vector<Value*>& values) {
-    for (const Value* value : values) text << "  " << what << ' ' << value->name_ << ": " << value->type_ << "\n";
+    for (const Value* value : values) {
+      text << "  " << what << ' ' << value->name_ << ": ";
+      print_type(text, *value);
+      text << "\n";
+    }
   };
   list("input", inputs_);
   list("parameter", parameters_);
@@ -47,7 +77,8 @@ std::string Graph::to_string() const {
   for (const auto& node : nodes_) {
     text << "  ";
     for (size_t i = 0; i < node->outputs_.size(); ++i) {
-      text << (i > 0 ? ", " : "") << node->outputs_[i]->name_ << ": " << node->outputs_[i]->type_;
+      text << (i > 0 ? ", " : "") << node->outputs_[i]->name_ << ": ";
+      print_type(text, *node->outputs_[i]);
     }
     text << " = " << node->op_name() << '(';
     for (size_t i = 0; i < node->inputs_.size(); ++i) {

@@ -3,9 +3,10 @@
 
 #include "base/limits.h"
 #include "base/text.h"
+#include "formats/onnx/import_graph.h"
 #include "formats/onnx/model_writer.h"
-#include "infer/executor.h"
 #include "infer/make_model.h"
+#include "runtime/graph_runner.h"
 #include "thalweg/inference.h"
 #include "thalweg/input_error.h"
 
@@ -60,16 +61,6 @@ ModelSummary summarize(const onnx::ModelFile& model) {
   return summary;
 }
 
-/// All initialisers that are weights, in one place for all programs; they stay in the file until one needs them.
-std::shared_ptr<Variables> find_weights(const std::shared_ptr<const onnx::ModelFile>& model) {
-  std::vector<StoredWeight> weights;
-  for (const onnx::TensorProto& tensor : model->proto.graph.initializer) {
-    if (!is_weight(tensor)) continue;
-    weights.push_back({tensor.name, model->type(tensor), [model, &tensor] { return model->tensor_once(tensor); }});
-  }
-  return std::make_shared<Variables>(std::move(weights));
-}
-
 /// The operator of the node that a value comes from, "" if there is none.
 std::string operator_of(const onnx::GraphProto& graph, const std::string& value) {
   for (const onnx::NodeProto& node : graph.node) {
@@ -99,22 +90,32 @@ void require_fits(const std::string& model, const ValueDescription& declared, co
 struct InferenceModel::Impl {
   Impl(std::shared_ptr<const onnx::ModelFile> file, const InferenceOptions& options) : given_options(options) {
     TW_REQUIRE(options.max_programs > 0, "max_programs must be positive, got ", options.max_programs);
-    require_supported(*file);
-    context.model = std::move(file);
-    context.options = options;
-    if (options.max_memory == 0) context.options.max_memory = machine_memory();
-    const ScopedLimits limits(context.options.max_memory, 0);
-    context.variables = find_weights(context.model);
-    executor = std::make_unique<Executor>(context, context.model->proto.graph);
-    for (const onnx::ValueInfoProto* info : executor->plan().inputs) inputs.push_back(describe_value(*info));
-    for (const onnx::ValueInfoProto& info : context.model->proto.graph.output) {
-      outputs.push_back(describe_value(info));
-      outputs.back().made_by = operator_of(context.model->proto.graph, info.name);
+    model = std::move(file);
+    max_memory = options.max_memory == 0 ? machine_memory() : options.max_memory;
+    const ScopedLimits limits(max_memory, 0);
+    onnx::ImportedModel imported = onnx::import_model(model);
+    graph = std::move(imported.graph);
+    describe_ends();
+    for (const auto& [key, value] : model->proto.metadata_props) metadata[key] = value;
+    const Precision precision = options.precision.value_or(declared_precision());
+    summary = summarize(*model);
+    summary.precision = precision;
+    context.name = model->name;
+    context.options = {precision, options.math, options.tuning, options.threads, options.max_programs};
+    variables = std::make_shared<Variables>(std::move(imported.weights));
+    runner = std::make_unique<GraphRunner>(*graph, context);
+  }
+
+  void describe_ends() {
+    const onnx::GraphProto& proto = model->proto.graph;
+    for (const Value* input : graph->inputs()) {
+      const auto is_it = [&](const onnx::ValueInfoProto& info) { return info.name == input->name(); };
+      inputs.push_back(describe_value(*std::find_if(proto.input.begin(), proto.input.end(), is_it)));
     }
-    for (const auto& [key, value] : context.model->proto.metadata_props) metadata[key] = value;
-    context.precision = options.precision.value_or(declared_precision());
-    summary = summarize(*context.model);
-    summary.precision = context.precision;
+    for (const onnx::ValueInfoProto& info : proto.output) {
+      outputs.push_back(describe_value(info));
+      outputs.back().made_by = operator_of(proto, info.name);
+    }
   }
 
   Precision declared_precision() const {
@@ -123,22 +124,27 @@ struct InferenceModel::Impl {
     try {
       return precision_from_name(found->second);
     } catch (const Error& error) {
-      raise(context.model->name, ": metadata property thalweg.precision: ", error.what());
+      raise(model->name, ": metadata property thalweg.precision: ", error.what());
     }
   }
 
   std::vector<Tensor> run(const std::vector<Tensor>& given, std::vector<ProgramProfile>* profile) const {
-    const ScopedLimits limits(context.options.max_memory, context.options.max_seconds);
+    const ScopedLimits limits(max_memory, given_options.max_seconds);
     if (given.size() != inputs.size()) {
-      raise_input_error(context.model->name, ": the model takes ", inputs.size(), " inputs, got ", given.size());
+      raise_input_error(model->name, ": the model takes ", inputs.size(), " inputs, got ", given.size());
     }
-    for (size_t i = 0; i < given.size(); ++i) require_fits(context.model->name, inputs[i], given[i]);
-    return executor->run(given, {}, profile);
+    for (size_t i = 0; i < given.size(); ++i) require_fits(model->name, inputs[i], given[i]);
+    return runner->run(given, profile);
   }
 
   InferenceOptions given_options;
-  ExecutionContext context;
-  std::unique_ptr<Executor> executor;
+  size_t max_memory = 0;
+  std::shared_ptr<const onnx::ModelFile> model;
+  std::unique_ptr<Graph> graph;
+  std::shared_mutex weights_mutex;
+  std::shared_ptr<Variables> variables;
+  RunnerContext context{{}, {}, variables, weights_mutex};
+  std::unique_ptr<GraphRunner> runner;
   std::vector<ValueDescription> inputs, outputs;
   std::map<std::string, std::string> metadata;
   ModelSummary summary;
@@ -169,7 +175,7 @@ const std::map<std::string, std::string>& InferenceModel::metadata() const { ret
 
 std::vector<Tensor> InferenceModel::run(const std::vector<Tensor>& inputs) const { return impl_->run(inputs, nullptr); }
 
-void InferenceModel::save(const std::string& path) const { onnx::write_model(*impl_->context.model, path); }
+void InferenceModel::save(const std::string& path) const { onnx::write_model(*impl_->model, path); }
 
 std::vector<ProgramProfile> InferenceModel::profile(const std::vector<Tensor>& inputs) const {
   std::vector<ProgramProfile> parts;

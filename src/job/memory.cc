@@ -1,6 +1,8 @@
 // Copyright The Thalweg Authors. SPDX-License-Identifier: Apache-2.0
 #include "job/memory.h"
 
+#include "runtime/specialize.h"
+
 #include <algorithm>
 
 namespace thalweg::job {
@@ -26,7 +28,7 @@ int64_t sample_bytes(const Graph& graph) {
     if (!type.shape.is_static()) return 0;
     samples = std::max(samples, type.shape[0]);
   }
-  const std::unique_ptr<Graph> one = graph.specialize(types);
+  const std::unique_ptr<Graph> one = specialize(graph, types);
   int64_t bytes = 0;
   for (const auto& node : one->nodes()) {
     for (const Value* output : node->outputs()) bytes += bytes_of(output->type());

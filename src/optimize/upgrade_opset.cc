@@ -5,7 +5,7 @@
 #include <string_view>
 #include <unordered_map>
 
-#include "formats/onnx/importer.h"
+#include "formats/onnx/import_graph.h"
 
 namespace thalweg {
 namespace {

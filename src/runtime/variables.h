@@ -10,17 +10,10 @@
 
 #include "runtime/aligned_buffer.h"
 #include "runtime/layout.h"
+#include "tensor/stored_weight.h"
 #include "thalweg/graph.h"
 
 namespace thalweg {
-
-/// A weight that is never changed and can be fetched whenever it is needed, as from a mapped file.
-struct StoredWeight {
-  std::string name;
-  TensorType type;
-  /// Gives the content, always the same. Must be thread-safe.
-  std::function<Tensor()> load;
-};
 
 /// The parameters and states of a model while programs run on it. Each lies in the layout that the first program
 /// compiled for it asked for, and stays there: optimisers are elementwise and work on that layout. Plain tensors exist

@@ -3,7 +3,9 @@
 
 #include <algorithm>
 
+#include "runtime/specialize.h"
 #include "thalweg/input_error.h"
+#include "train/model_impl.h"
 
 namespace thalweg {
 namespace {
@@ -65,7 +67,9 @@ void Evaluator::require_fit(const data::Dataset& data,
     };
     std::vector<TensorType> inputs;
     for (const TensorType& type : data.input_types()) inputs.push_back(batch_of(type));
-    const std::unique_ptr<Graph> graph = model_.graph().specialize(inputs);
+    const Model::Impl& model = model_.impl();
+    const std::unique_ptr<Graph> graph =
+        specialize(*model.graph, inputs, nullptr, [&](const Value* weight) { return model.content(weight); });
     std::vector<Value*> targets;
     for (const TensorType& type : data.target_types()) {
       targets.push_back(graph->input("target." + std::to_string(targets.size()), batch_of(type)));

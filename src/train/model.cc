@@ -7,6 +7,7 @@
 
 #include "base/text.h"
 #include "optim/groups.h"
+#include "thalweg/input_error.h"
 #include "train/model_impl.h"
 
 namespace thalweg {
@@ -18,46 +19,42 @@ std::vector<Value*> weights_of(const Graph& graph) {
   return all;
 }
 
-std::shared_ptr<Program> compile_inference(const Graph& graph, const std::vector<TensorType>& types,
-                                           const std::shared_ptr<Variables>& variables, const PredictOptions& options) {
-  std::unique_ptr<Graph> specialized = graph.specialize(types);
-  prepare_for_inference(*specialized, usable_precision(options.precision));
-  CompileOptions compile;
-  compile.threads = options.threads;
-  compile.math = options.math;
-  compile.tuning = options.tuning;
-  return Program::compile(std::move(specialized), variables, compile);
-}
-
 }  // namespace
 
-Model::Impl::Impl(std::unique_ptr<Graph> model_graph, const PredictOptions& options)
-    : graph(std::move(model_graph)), predict_options(options), inference(static_cast<size_t>(options.max_programs)) {
+Model::Impl::Impl(std::unique_ptr<Graph> model_graph, const PredictOptions& options) : graph(std::move(model_graph)) {
   TW_REQUIRE(graph != nullptr, "a model needs a graph");
   TW_REQUIRE(!graph->outputs().empty(), "graph '", graph->name(), "' has no output: mark one with mark_output");
-  TW_REQUIRE(options.max_programs > 0, "max_programs must be positive, got ", options.max_programs);
   graph->verify();
+  context.name = "graph '" + graph->name() + "'";
   variables = std::make_shared<Variables>(*graph);
+  runner = std::make_unique<GraphRunner>(*graph, context);
+  set_options(options);
 }
 
-std::shared_ptr<SessionPool> Model::Impl::pool_for(const std::vector<Tensor>& inputs) {
-  for (size_t i = 0; i < inputs.size(); ++i) TW_REQUIRE(inputs[i].defined(), "input ", i, " is an empty tensor");
-  const std::vector<TensorType> types = types_of(inputs);
-  if (auto pool = inference.find(types)) return pool;
-  const std::unique_lock<std::shared_mutex> lock(weights_mutex);
-  // Another thread may have compiled it while this one waited.
-  if (auto pool = inference.find(types)) return pool;
-  auto pool = std::make_shared<SessionPool>(compile_inference(*graph, types, variables, predict_options));
-  inference.insert(types, pool);
-  return pool;
+void Model::Impl::set_options(const PredictOptions& options) {
+  TW_REQUIRE(options.max_programs > 0, "max_programs must be positive, got ", options.max_programs);
+  predict_options = options;
+  context.options = {options.precision, options.math, options.tuning, options.threads, options.max_programs};
+  runner->clear();
+}
+
+std::vector<Tensor> Model::Impl::run(const std::vector<Tensor>& inputs, std::vector<ProgramProfile>* profile) {
+  if (inputs.size() != graph->inputs().size()) {
+    raise_input_error("graph '", graph->name(), "' has ", graph->inputs().size(), " inputs, got ", inputs.size());
+  }
+  for (size_t i = 0; i < inputs.size(); ++i) {
+    TW_REQUIRE(inputs[i].defined(), "input ", i, " is an empty tensor");
+    graph->require_fits(i, inputs[i].type());
+  }
+  return runner->run(inputs, profile);
 }
 
 void Model::Impl::release_layouts() {
   if (layouts_are_for_training) return;
   layouts_are_for_training = true;
-  if (inference.size() == 0) return;
-  inference.clear();
-  for (Value* value : weights_of(*graph)) value->set_data(variables->read(variables->index(value->name())));
+  if (runner->num_compiled() == 0) return;
+  runner->clear();
+  for (Value* value : weights_of(*graph)) value->set_data(content(value));
   variables = std::make_shared<Variables>(*graph);
 }
 
@@ -91,26 +88,17 @@ PredictOptions Model::predict_options() const {
 
 void Model::set_predict_options(const PredictOptions& options) {
   const std::unique_lock<std::shared_mutex> lock(impl_->weights_mutex);
-  TW_REQUIRE(options.max_programs > 0, "max_programs must be positive, got ", options.max_programs);
-  impl_->predict_options = options;
-  impl_->inference.reset(static_cast<size_t>(options.max_programs));
+  impl_->set_options(options);
 }
 
-std::vector<Tensor> Model::predict(const std::vector<Tensor>& inputs) {
-  const auto pool = impl_->pool_for(inputs);
-  const std::shared_lock<std::shared_mutex> lock(impl_->weights_mutex);
-  return pool->run(inputs);
-}
+std::vector<Tensor> Model::predict(const std::vector<Tensor>& inputs) { return impl_->run(inputs, nullptr); }
 
 std::string Model::explain(const std::vector<Tensor>& inputs) {
-  constexpr int kTimedRuns = 3;
-  const auto pool = impl_->pool_for(inputs);
-  const std::shared_lock<std::shared_mutex> lock(impl_->weights_mutex);
-  Session session(pool->program());
-  session.run(inputs);
-  session.enable_profile();
-  for (int i = 0; i < kTimedRuns; ++i) session.run(inputs);
-  return pool->program()->explain(session.step_milliseconds());
+  std::vector<ProgramProfile> parts;
+  impl_->run(inputs, &parts);
+  std::string text;
+  for (const ProgramProfile& part : parts) text += to_string(part);
+  return text;
 }
 
 std::vector<std::string> Model::weight_names() const {

@@ -3,7 +3,7 @@
 
 #include <shared_mutex>
 
-#include "runtime/program_cache.h"
+#include "runtime/graph_runner.h"
 #include "thalweg/model.h"
 
 namespace thalweg {
@@ -11,7 +11,10 @@ namespace thalweg {
 struct Model::Impl {
   Impl(std::unique_ptr<Graph> model_graph, const PredictOptions& options);
 
-  std::shared_ptr<SessionPool> pool_for(const std::vector<Tensor>& inputs);
+  std::vector<Tensor> run(const std::vector<Tensor>& inputs, std::vector<ProgramProfile>* profile);
+  void set_options(const PredictOptions& options);
+  /// For Specializer: the content of a parameter or state. Needs the lock.
+  Tensor content(const Value* weight) const { return variables->read(variables->index(weight->name())); }
   /// Lets the training program choose the layouts of the weights, even if predictions were made before it: a step that
   /// had to rearrange them would pay for it every time. Needs the unique lock.
   void release_layouts();
@@ -26,7 +29,8 @@ struct Model::Impl {
   /// A training program depends on the layouts.
   bool layouts_are_for_training = false;
   PredictOptions predict_options;
-  ProgramCache inference;
+  RunnerContext context{{}, {}, variables, weights_mutex};
+  std::unique_ptr<GraphRunner> runner;
 };
 
 }  // namespace thalweg

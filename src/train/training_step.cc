@@ -5,6 +5,7 @@
 #include <cmath>
 #include <mutex>
 
+#include "runtime/specialize.h"
 #include "train/model_impl.h"
 
 namespace thalweg {
@@ -71,7 +72,8 @@ TrainingStep::~TrainingStep() = default;
 std::unique_ptr<TrainingStep::Compiled> TrainingStep::compile(const data::Batch& batch) {
   Model::Impl& model = model_.impl();
   model.release_layouts();
-  std::unique_ptr<Graph> graph = model.graph->specialize(types_of(batch.inputs));
+  std::unique_ptr<Graph> graph = specialize(*model.graph, types_of(batch.inputs), nullptr,
+                                           [&](const Value* weight) { return model.content(weight); });
   std::vector<Value*> targets;
   for (size_t i = 0; i < batch.targets.size(); ++i) {
     targets.push_back(graph->input("target." + std::to_string(i), batch.targets[i].type()));

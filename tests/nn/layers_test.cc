@@ -3,6 +3,7 @@
 
 #include <cmath>
 
+#include "runtime/specialize.h"
 #include "support/error_text.h"
 #include "support/op_check.h"
 #include "thalweg/nn.h"
@@ -237,7 +238,7 @@ TEST(Layers, BatchNormTracksUnbiasedStatistics) {
   Graph graph;
   Value* x = graph.input("x", {DType::kF32, {kFree, 1, 2}});
   graph.mark_output(nn::BatchNorm1d(1).forward(nn::Scope(graph).sub("bn"), x));
-  auto fixed = graph.specialize({{DType::kF32, {2, 1, 2}}});
+  auto fixed = specialize(graph, {{DType::kF32, {2, 1, 2}}});
   auto variables = std::make_shared<Variables>(*fixed);
   CompileOptions options;
   options.training = true;

@@ -55,18 +55,5 @@ TEST(InferenceForm, LeavesOutWhatOnlyTrainingNeeds) {
   EXPECT_EQ(graph.nodes()[0]->input(0), x);
 }
 
-TEST(FoldConstants, ComputesWhatIsKnown) {
-  Graph graph;
-  Value* x = graph.input("x", {DType::kF32, {2}});
-  Value* c = graph.constant(Tensor::from<float>({2}, {1, 4}));
-  graph.mark_output(ops::add(x, ops::reshape(ops::sqrt(ops::reshape(c, {2, 1})), {2})));
-  fold_constants(graph);
-  ASSERT_EQ(graph.nodes().size(), 1U);
-  const Value* folded = graph.nodes()[0]->input(1);
-  ASSERT_EQ(folded->kind(), Value::Kind::kConstant);
-  EXPECT_EQ(folded->data().data<float>()[1], 2.0F);
-  graph.verify();
-}
-
 }  // namespace
 }  // namespace thalweg

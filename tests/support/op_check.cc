@@ -9,6 +9,7 @@
 #include "support/op_coverage.h"
 #include "tensor/dtype.h"
 #include "thalweg/autodiff.h"
+#include "runtime/specialize.h"
 #include "thalweg/ops.h"
 
 namespace thalweg::testing {
@@ -30,7 +31,7 @@ Tensor random_tensor(DType dtype, const Shape& shape, uint64_t seed, double low,
 std::vector<Tensor> run_graph(const Graph& graph, const std::vector<Tensor>& inputs, const CompileOptions& options) {
   std::vector<TensorType> types;
   for (const Tensor& input : inputs) types.push_back(input.type());
-  auto copy = graph.specialize(types);
+  auto copy = specialize(graph, types);
   auto variables = std::make_shared<Variables>(*copy);
   Session session(Program::compile(std::move(copy), variables, options));
   return session.run(inputs);

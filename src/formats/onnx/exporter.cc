@@ -1,8 +1,13 @@
 // Copyright The Thalweg Authors. SPDX-License-Identifier: Apache-2.0
 #include "formats/onnx/exporter.h"
 
+#include <map>
+#include <optional>
+
 #include "base/text.h"
 #include "formats/onnx/tensor_data.h"
+#include "graph/compose.h"
+#include "graph/host_op.h"
 
 namespace thalweg::onnx {
 namespace {
@@ -20,8 +25,10 @@ AttributeProto attribute(const std::string& name, AttributeProto::Type type) {
 }
 
 /// Free dimensions have names: the first is the batch.
-ValueInfoProto describe_value(const std::string& name, const TensorType& type) {
+ValueInfoProto describe_value(const std::string& name, const Value& value) {
   ValueInfoProto info{name, {}};
+  if (!value.typed()) return info;
+  const TensorType& type = value.type();
   info.type.kind = TypeProto::Kind::kTensor;
   info.type.elem_type = data_type_of(type.dtype);
   info.type.has_shape = true;
@@ -30,6 +37,58 @@ ValueInfoProto describe_value(const std::string& name, const TensorType& type) {
     info.type.shape.push_back({type.shape[d], known ? "" : d == 0 ? "N" : name + "_" + std::to_string(d)});
   }
   return info;
+}
+
+/// An attribute as ONNX has it; nothing for those that only graphs have.
+std::optional<AttributeProto> to_proto(Exporter& exporter, const Node& node, const std::string& name,
+                                       const Attributes::Item& item) {
+  if (name == ComposeContext::kOpsetAttribute || name == kCaptures || name.ends_with(kCapturesOf)) return std::nullopt;
+  using Type = AttributeProto::Type;
+  AttributeProto proto;
+  proto.name = name;
+  struct Visitor {
+    Exporter& exporter;
+    const Node& node;
+    AttributeProto& proto;
+    void operator()(int64_t value) const { proto = integer_attribute(proto.name, value); }
+    void operator()(double value) const { proto = real_attribute(proto.name, value); }
+    void operator()(const std::string& value) const { proto = text_attribute(proto.name, value); }
+    void operator()(const std::vector<int64_t>& values) const { proto = integers_attribute(proto.name, values); }
+    void operator()(const std::vector<double>& values) const {
+      proto.type = Type::kFloats;
+      proto.floats.assign(values.begin(), values.end());
+    }
+    void operator()(const std::vector<std::string>& values) const {
+      proto.type = Type::kStrings;
+      proto.strings = values;
+    }
+    void operator()(const Tensor& value) const {
+      proto.type = Type::kTensor;
+      proto.t = std::make_shared<TensorProto>(exporter.tensor_proto("", value));
+    }
+    void operator()(const std::shared_ptr<Graph>& /*value*/) const {
+      proto.type = Type::kGraph;
+      proto.g = std::make_shared<GraphProto>(exporter.run_body(node, proto.name));
+    }
+  };
+  std::visit(Visitor{exporter, node, proto}, item);
+  return proto;
+}
+
+/// A node of an operator that ONNX has, as it was read.
+void write_standard(Exporter& exporter, const Node& node) {
+  const std::string& op = node.op_name();
+  const size_t dot = op.rfind('.');
+  std::vector<std::string> inputs;
+  const size_t own_inputs = node.inputs().size() - static_cast<size_t>(node.attrs().integer(kCaptures));
+  for (size_t i = 0; i < own_inputs; ++i) inputs.push_back(exporter.name(node.input(i)));
+  std::vector<AttributeProto> attributes;
+  for (const auto& [name, item] : node.attrs().items()) {
+    if (auto proto = to_proto(exporter, node, name, item)) attributes.push_back(std::move(*proto));
+  }
+  const std::string domain = op.substr(0, dot);
+  exporter.emit_outputs({node.outputs().begin(), node.outputs().end()}, op.substr(dot + 1), inputs, attributes,
+                        domain == "onnx" ? "" : domain);
 }
 
 }  // namespace
@@ -97,15 +156,19 @@ Tensor Exporter::content(const Value* value) {
   }
 }
 
-void Exporter::add_initializer(const std::string& name, const Tensor& tensor) {
+TensorProto Exporter::tensor_proto(const std::string& name, const Tensor& tensor) {
   TensorProto proto;
   proto.name = name;
   proto.dims = tensor.shape().dims();
   proto.data_type = data_type_of(tensor.dtype());
   proto.has_raw_data = true;
   proto.raw_data = {static_cast<const char*>(tensor.raw()), tensor.num_bytes()};
-  proto_.initializer.push_back(std::move(proto));
   tensors_.push_back(tensor);
+  return proto;
+}
+
+void Exporter::add_initializer(const std::string& name, const Tensor& tensor) {
+  proto_.initializer.push_back(tensor_proto(name, tensor));
 }
 
 std::string Exporter::constant(const Tensor& tensor, const std::string& hint) {
@@ -123,8 +186,10 @@ std::string Exporter::number(const Value* like, double value) {
 }
 
 void Exporter::emit_outputs(const std::vector<const Value*>& outputs, const std::string& op_type,
-                            const std::vector<std::string>& inputs, const std::vector<AttributeProto>& attributes) {
+                            const std::vector<std::string>& inputs, const std::vector<AttributeProto>& attributes,
+                            const std::string& domain) {
   NodeProto node;
+  node.domain = domain;
   for (const Value* output : outputs) node.output.push_back(name(output));
   node.name = node.output[0];
   node.op_type = op_type;
@@ -164,34 +229,61 @@ void Exporter::name_outputs() {
   }
 }
 
-GraphProto Exporter::run() {
-  proto_.name = graph_.name();
-  for (const Value* input : graph_.inputs()) {
-    names_[input] = unique(input->name());
-    proto_.input.push_back(describe_value(names_[input], input->type()));
-  }
-  name_outputs();
+/// Why nodes cannot be written, a line each.
+std::vector<std::string> Exporter::write_nodes() {
   std::vector<std::string> problems;
   for (const auto& node : graph_.nodes()) {
     const auto writer = registry().find(node->op_name());
-    if (writer == registry().end()) {
-      problems.push_back(describe(*node) + ": ONNX has no such operator, or it is not written yet");
-      continue;
-    }
     try {
-      writer->second(*this, *node);
+      if (writer != registry().end()) {
+        writer->second(*this, *node);
+      } else if (!node->op().infer) {
+        write_standard(*this, *node);
+      } else {
+        problems.push_back(describe(*node) + ": ONNX has no such operator, or it is not written yet");
+      }
     } catch (const Error& error) {
       problems.push_back(describe(*node) + ": " + error.what());
     }
   }
+  return problems;
+}
+
+GraphProto Exporter::run() {
+  proto_.name = graph_.name();
+  for (const Value* input : graph_.inputs()) {
+    // What is captured has the name that it has outside, and is no input.
+    if (names_.count(input) > 0) continue;
+    names_[input] = unique(input->name());
+    proto_.input.push_back(describe_value(names_[input], *input));
+  }
+  name_outputs();
+  const std::vector<std::string> problems = write_nodes();
   TW_REQUIRE(problems.empty(), "graph '", graph_.name(), "' cannot be written as ONNX:\n  ", join(problems, "\n  "));
   std::unordered_set<std::string> listed;
   for (const Value* output : graph_.outputs()) {
     std::string made = name(output);
     if (output->kind() != Value::Kind::kComputed || !listed.insert(made).second) made = emit("Identity", {made});
-    proto_.output.push_back(describe_value(made, output->type()));
+    proto_.output.push_back(describe_value(made, *output));
   }
   return std::move(proto_);
+}
+
+GraphProto Exporter::run_body(const Node& node, const std::string& attribute) {
+  const std::shared_ptr<Graph> body = node.attrs().graph(attribute);
+  const std::vector<int64_t> places = node.attrs().integers(attribute + kCapturesOf);
+  Exporter inner(*body, weight_);
+  // Names of the graph around it must not be taken for its own.
+  inner.used_ = used_;
+  const size_t own_inputs = body->inputs().size() - places.size();
+  for (size_t i = 0; i < places.size(); ++i) {
+    inner.names_[body->inputs()[own_inputs + i]] = name(node.input(static_cast<size_t>(places[i])));
+  }
+  for (const Value* weight : body->parameters()) inner.names_[weight] = name(graph_.find(weight->name()));
+  GraphProto proto = inner.run();
+  used_ = std::move(inner.used_);
+  tensors_.insert(tensors_.end(), inner.tensors_.begin(), inner.tensors_.end());
+  return proto;
 }
 
 }  // namespace thalweg::onnx

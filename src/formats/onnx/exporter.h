@@ -27,6 +27,8 @@ class Exporter {
 
   /// Throws one Error that lists all nodes for which there is no ONNX operator.
   GraphProto run();
+  /// A graph inside `node`, in its attribute of this name, which may read values of this one.
+  GraphProto run_body(const Node& node, const std::string& attribute);
   /// What the initialisers of the result point into.
   std::vector<Tensor>& tensors() { return tensors_; }
 
@@ -42,7 +44,10 @@ class Exporter {
   std::vector<std::string> emit_many(const std::string& op_type, const std::vector<std::string>& inputs,
                                      size_t num_outputs, const std::vector<AttributeProto>& attributes = {});
   void emit_outputs(const std::vector<const Value*>& outputs, const std::string& op_type,
-                    const std::vector<std::string>& inputs, const std::vector<AttributeProto>& attributes = {});
+                    const std::vector<std::string>& inputs, const std::vector<AttributeProto>& attributes = {},
+                    const std::string& domain = "");
+  /// Points into the tensor, which is kept.
+  TensorProto tensor_proto(const std::string& name, const Tensor& tensor);
   std::string constant(const Tensor& tensor, const std::string& hint = "constant");
   std::string integers(const std::vector<int64_t>& values);
   /// A scalar of the element type of `like`.
@@ -52,6 +57,7 @@ class Exporter {
 
  private:
   std::string unique(const std::string& wanted);
+  std::vector<std::string> write_nodes();
   void add_initializer(const std::string& name, const Tensor& tensor);
   void name_outputs();
 

@@ -5,13 +5,13 @@
 #include <limits>
 
 #include "base/limits.h"
-#include "infer/host_op.h"
+#include "graph/host_op.h"
 
 namespace thalweg {
 namespace {
 
-std::vector<Tensor> run_if(const HostCall& call) {
-  return call.run_body(call.body(call.content_number(0, 0.0) != 0 ? "then_branch" : "else_branch"), {});
+std::vector<Tensor> run_if(const HostContext& call) {
+  return call.run_body(call.content_number(0, 0.0) != 0 ? "then_branch" : "else_branch", {});
 }
 
 /// Results of all iterations so far, kept until they can be stacked.
@@ -56,34 +56,33 @@ Tensor stack(const std::vector<Tensor>& parts, int axis) {
 }
 
 /// What a body without iterations would have given: the declared shape with 0 iterations.
-Tensor no_iterations(const onnx::ValueInfoProto& info) {
-  const auto dtype = onnx::dtype_of(info.type.elem_type);
-  TW_REQUIRE(dtype.has_value(), "the body does not say which element type its results have");
+Tensor no_iterations(const Value* output) {
+  TW_REQUIRE(output->typed(), "the body does not say of which type its results are");
   std::vector<int64_t> dims = {0};
-  for (const onnx::Dimension& dimension : info.type.shape) dims.push_back(std::max<int64_t>(0, dimension.value));
-  return Tensor(*dtype, Shape(dims));
+  for (const int64_t dim : output->shape()) dims.push_back(std::max<int64_t>(0, dim));
+  return Tensor(output->dtype(), Shape(dims));
 }
 
-std::vector<Tensor> run_loop(const HostCall& call) {
-  const onnx::GraphProto& body = call.body("body");
+std::vector<Tensor> run_loop(const HostContext& call) {
+  const std::vector<Value*>& body_outputs = call.body("body").outputs();
   const int64_t limit = call.content_integer(0, std::numeric_limits<int64_t>::max());
   bool go_on = call.content_number(1, 1.0) != 0;
   std::vector<Tensor> carried;
   for (size_t i = 2; i < call.num_inputs(); ++i) carried.push_back(call.input(i));
-  TW_REQUIRE(body.output.size() > carried.size(), "its body gives ", body.output.size(), " results for ",
+  TW_REQUIRE(body_outputs.size() > carried.size(), "its body gives ", body_outputs.size(), " results for ",
              carried.size(), " carried values");
-  ScannedResults scanned(body.output.size() - 1 - carried.size());
+  ScannedResults scanned(body_outputs.size() - 1 - carried.size());
   for (int64_t iteration = 0; iteration < limit && go_on; ++iteration) {
     std::vector<Tensor> inputs = {Tensor::scalar<int64_t>(iteration), Tensor::scalar<bool>(go_on)};
     inputs.insert(inputs.end(), carried.begin(), carried.end());
-    const std::vector<Tensor> results = call.run_body(body, inputs);
+    const std::vector<Tensor> results = call.run_body("body", inputs);
     go_on = results[0].item() != 0;
     for (size_t i = 0; i < carried.size(); ++i) carried[i] = results[1 + i];
     scanned.add(results, 1 + carried.size());
   }
   std::vector<Tensor> results = carried;
   for (const std::vector<Tensor>& parts : scanned.parts()) {
-    results.push_back(parts.empty() ? no_iterations(body.output[1 + results.size()]) : stack(parts, 0));
+    results.push_back(parts.empty() ? no_iterations(body_outputs[1 + results.size()]) : stack(parts, 0));
   }
   return results;
 }
@@ -116,12 +115,12 @@ struct ScanOrder {
   bool reverse(size_t index) const { return index < directions.size() && directions[index] != 0; }
 };
 
-std::vector<Tensor> run_scan_once(const HostCall& call, std::vector<Tensor> state, const std::vector<Tensor>& scanned,
+std::vector<Tensor> run_scan_once(const HostContext& call, std::vector<Tensor> state, const std::vector<Tensor>& scanned,
                                   const ScanOrder& in, const ScanOrder& out) {
-  const onnx::GraphProto& body = call.body("body");
-  TW_REQUIRE(!scanned.empty() && body.output.size() >= state.size(), "it does not fit its body");
+  const std::vector<Value*>& body_outputs = call.body("body").outputs();
+  TW_REQUIRE(!scanned.empty() && body_outputs.size() >= state.size(), "it does not fit its body");
   const int64_t steps = scanned[0].shape()[normal_axis(in.axis(0), scanned[0].shape().rank())];
-  ScannedResults gathered(body.output.size() - state.size());
+  ScannedResults gathered(body_outputs.size() - state.size());
   for (int64_t step = 0; step < steps; ++step) {
     std::vector<Tensor> inputs = state;
     for (size_t i = 0; i < scanned.size(); ++i) {
@@ -129,7 +128,7 @@ std::vector<Tensor> run_scan_once(const HostCall& call, std::vector<Tensor> stat
       TW_REQUIRE(scanned[i].shape()[axis] == steps, "scanned inputs have different lengths");
       inputs.push_back(take(scanned[i], axis, in.reverse(i) ? steps - 1 - step : step));
     }
-    const std::vector<Tensor> outputs = call.run_body(body, inputs);
+    const std::vector<Tensor> outputs = call.run_body("body", inputs);
     for (size_t i = 0; i < state.size(); ++i) state[i] = outputs[i];
     gathered.add(outputs, state.size());
   }
@@ -142,8 +141,8 @@ std::vector<Tensor> run_scan_once(const HostCall& call, std::vector<Tensor> stat
   return state;
 }
 
-std::vector<Tensor> run_scan(const HostCall& call) {
-  TW_REQUIRE(call.opset() >= 9, "the batched form of opset 8 is not supported");
+std::vector<Tensor> run_scan(const HostContext& call) {
+  TW_REQUIRE(call.integer("opset", 9) >= 9, "the batched form of opset 8 is not supported");
   const auto num_scanned = static_cast<size_t>(call.integer("num_scan_inputs", 0));
   TW_REQUIRE(num_scanned >= 1 && num_scanned <= call.num_inputs(), "num_scan_inputs does not fit");
   std::vector<Tensor> state, scanned;
@@ -154,7 +153,9 @@ std::vector<Tensor> run_scan(const HostCall& call) {
                        {call.integers("scan_output_axes"), call.integers("scan_output_directions")});
 }
 
-const RegisterHostOps kOps({{"If", run_if}, {"Loop", run_loop}, {"Scan", run_scan}});
+const RegisterHost kIf("onnx.If", run_if);
+const RegisterHost kLoop("onnx.Loop", run_loop);
+const RegisterHost kScan("onnx.Scan", run_scan);
 
 }  // namespace
 }  // namespace thalweg

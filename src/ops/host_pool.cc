@@ -6,14 +6,14 @@
 #include <numeric>
 
 #include "base/limits.h"
-#include "infer/host_op.h"
+#include "graph/host_op.h"
 #include "ops/window.h"
 #include "tensor/dtype.h"
 
 namespace thalweg {
 namespace {
 
-Window read_window(const HostCall& call, const Shape& x) {
+Window read_window(const HostContext& call, const Shape& x) {
   TW_REQUIRE(x.rank() >= 3, "the input must be [N, C, spatial...], not ", x);
   const auto rank = static_cast<size_t>(x.rank() - 2);
   Window window;
@@ -45,7 +45,7 @@ Window read_window(const HostCall& call, const Shape& x) {
   return window;
 }
 
-std::vector<int64_t> output_sizes(const HostCall& call, const Window& window, const Shape& x) {
+std::vector<int64_t> output_sizes(const HostContext& call, const Window& window, const Shape& x) {
   std::vector<int64_t> sizes;
   for (size_t d = 0; d < window.rank(); ++d) {
     const int64_t in = x[static_cast<int>(d) + 2];
@@ -91,7 +91,7 @@ void each_element(const Window& window, const std::vector<int64_t>& in, const st
 
 /// The planes of a pool's input and output.
 struct Planes {
-  explicit Planes(const HostCall& call)
+  explicit Planes(const HostContext& call)
       : window(read_window(call, call.input(0).shape())),
         in(call.input(0).shape().begin() + 2, call.input(0).shape().end()),
         out(output_sizes(call, window, call.input(0).shape())),
@@ -118,7 +118,7 @@ int64_t index_of(int64_t offset, const std::vector<int64_t>& in, bool column_maj
   return index;
 }
 
-std::vector<Tensor> max_pool(const HostCall& call) {
+std::vector<Tensor> max_pool(const HostContext& call) {
   const Planes planes(call);
   const Tensor& x = call.input(0);
   Tensor y(x.dtype(), planes.result), indices(DType::kI64, planes.result);
@@ -146,7 +146,7 @@ std::vector<Tensor> max_pool(const HostCall& call) {
 
 /// Sums `power(value)` over each window; `finish(sum, elements)` makes the result. Padding counts as zeros if asked.
 template <typename Power, typename Finish>
-std::vector<Tensor> sum_pool(const HostCall& call, Power power, Finish finish) {
+std::vector<Tensor> sum_pool(const HostContext& call, Power power, Finish finish) {
   const Planes planes(call);
   const Tensor x = call.input(0).to(DType::kF64);
   Tensor y(DType::kF64, planes.result);
@@ -168,19 +168,19 @@ std::vector<Tensor> sum_pool(const HostCall& call, Power power, Finish finish) {
   return {y.to(call.input(0).dtype())};
 }
 
-std::vector<Tensor> average_pool(const HostCall& call) {
+std::vector<Tensor> average_pool(const HostContext& call) {
   return sum_pool(
       call, [](double x) { return x; }, [](double sum, double count) { return count > 0 ? sum / count : 0.0; });
 }
 
-std::vector<Tensor> lp_pool(const HostCall& call) {
+std::vector<Tensor> lp_pool(const HostContext& call) {
   const auto p = static_cast<double>(call.integer("p", 2));
   return sum_pool(
       call, [p](double x) { return std::pow(std::abs(x), p); },
       [p](double sum, double) { return std::pow(sum, 1 / p); });
 }
 
-std::vector<Tensor> max_unpool(const HostCall& call) {
+std::vector<Tensor> max_unpool(const HostContext& call) {
   const Tensor& x = call.input(0);
   const Tensor& indices = call.input(1);
   TW_REQUIRE(indices.dtype() == DType::kI64 && indices.shape() == x.shape(), "indices must be i64 like the input");
@@ -212,12 +212,10 @@ std::vector<Tensor> max_unpool(const HostCall& call) {
   return {y};
 }
 
-const RegisterHostOps kOps({
-    {"MaxPool", max_pool},
-    {"AveragePool", average_pool},
-    {"LpPool", lp_pool},
-    {"MaxUnpool", max_unpool},
-});
+const RegisterHost kMaxPool("onnx.MaxPool", max_pool);
+const RegisterHost kAveragePool("onnx.AveragePool", average_pool);
+const RegisterHost kLpPool("onnx.LpPool", lp_pool);
+const RegisterHost kMaxUnpool("onnx.MaxUnpool", max_unpool);
 
 }  // namespace
 }  // namespace thalweg

@@ -4,13 +4,13 @@
 #include <cstring>
 #include <numeric>
 
-#include "infer/host_op.h"
+#include "graph/host_op.h"
 #include "tensor/dtype.h"
 
 namespace thalweg {
 namespace {
 
-std::vector<Tensor> non_zero(const HostCall& call) {
+std::vector<Tensor> non_zero(const HostContext& call) {
   const Tensor& x = call.input(0);
   const Tensor truth = x.to(DType::kBool);
   const int rank = x.shape().rank();
@@ -59,14 +59,14 @@ Tensor take(const Tensor& x, int axis, const std::vector<int64_t>& kept) {
   return result;
 }
 
-int axis_of(const HostCall& call, const Tensor& x) {
+int axis_of(const HostContext& call, const Tensor& x) {
   const int64_t axis = call.integer("axis", 0);
   const int rank = x.shape().rank();
   TW_REQUIRE(axis >= -rank && axis < rank, "axis ", axis, " does not exist");
   return static_cast<int>(axis < 0 ? axis + rank : axis);
 }
 
-std::vector<Tensor> compress(const HostCall& call) {
+std::vector<Tensor> compress(const HostContext& call) {
   const bool flat = !call.has_attribute("axis");
   const Tensor x = flat ? call.input(0).reshaped({call.input(0).num_elements()}) : call.input(0);
   const int axis = flat ? 0 : axis_of(call, x);
@@ -97,7 +97,7 @@ Tensor from(const std::vector<int64_t>& values) {
   return Tensor::from<int64_t>({static_cast<int64_t>(values.size())}, values);
 }
 
-std::vector<Tensor> unique(const HostCall& call) {
+std::vector<Tensor> unique(const HostContext& call) {
   const bool flat = !call.has_attribute("axis");
   const Tensor x = flat ? call.input(0).reshaped({call.input(0).num_elements()}) : call.input(0);
   const int axis = flat ? 0 : axis_of(call, x);
@@ -136,7 +136,9 @@ std::vector<Tensor> unique(const HostCall& call) {
   return {take(x, axis, first), from(first), from(inverse), from(counts)};
 }
 
-const RegisterHostOps kOps({{"NonZero", non_zero}, {"Compress", compress}, {"Unique", unique}});
+const RegisterHost kNonZero("onnx.NonZero", non_zero);
+const RegisterHost kCompress("onnx.Compress", compress);
+const RegisterHost kUnique("onnx.Unique", unique);
 
 }  // namespace
 }  // namespace thalweg

@@ -4,7 +4,7 @@
 #include <limits>
 
 #include "base/limits.h"
-#include "infer/host_op.h"
+#include "graph/host_op.h"
 
 namespace thalweg {
 namespace {
@@ -53,7 +53,7 @@ std::vector<int64_t> keep_best(const std::vector<Box>& boxes, const float* score
   return kept;
 }
 
-std::vector<Tensor> non_max_suppression(const HostCall& call) {
+std::vector<Tensor> non_max_suppression(const HostContext& call) {
   const Tensor& boxes = call.input(0);
   const Tensor& scores = call.input(1);
   TW_REQUIRE(boxes.shape().rank() == 3 && boxes.shape()[2] == 4 && scores.shape().rank() == 3 &&
@@ -79,7 +79,7 @@ std::vector<Tensor> non_max_suppression(const HostCall& call) {
   return {Tensor::from<int64_t>({static_cast<int64_t>(selected.size()) / 3, 3}, selected)};
 }
 
-const RegisterHostOps kOps({{"NonMaxSuppression", non_max_suppression}});
+const RegisterHost kNonMaxSuppression("onnx.NonMaxSuppression", non_max_suppression);
 
 }  // namespace
 }  // namespace thalweg

@@ -1,0 +1,30 @@
+// Copyright The Thalweg Authors. SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "formats/onnx/model_file.h"
+#include "tensor/stored_weight.h"
+#include "thalweg/graph.h"
+
+namespace thalweg::onnx {
+
+/// How messages name an ONNX node: its operator, domain and name, or its first output if it has no name.
+std::string describe(const NodeProto& node);
+
+/// A model as a graph, with dimensions free where the file does not say them.
+struct ImportedModel {
+  /// Every ONNX node is a node of it, which is made of others when the graph is specialised; graphs inside nodes are
+  /// graphs. Arrays of floats among the initialisers are parameters without content, which `weights` has.
+  std::unique_ptr<Graph> graph;
+  /// They stay in the file until they are fetched.
+  std::vector<StoredWeight> weights;
+};
+
+/// Throws an Error that lists every node, of graphs inside nodes too, for which there is no operator, or one that names
+/// the node that reads a value which nothing makes.
+ImportedModel import_model(const std::shared_ptr<const ModelFile>& model);
+
+}  // namespace thalweg::onnx

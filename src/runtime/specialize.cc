@@ -1,0 +1,180 @@
+// Copyright The Thalweg Authors. SPDX-License-Identifier: Apache-2.0
+#include "runtime/specialize.h"
+
+#include <algorithm>
+
+#include "graph/compose.h"
+#include "runtime/evaluate.h"
+#include "thalweg/input_error.h"
+
+namespace thalweg {
+namespace {
+
+/// Larger results are left to the runtime, which computes them once as well, with fast kernels.
+constexpr int64_t kMaxFoldedElements = int64_t{1} << 16;
+
+bool is_constant(const Value* value) { return value == nullptr || value->kind() == Value::Kind::kConstant; }
+
+bool foldable(const Node& node) {
+  // Kernels for integers want the weights as they were.
+  if (node.op_name() == "dequantize" && node.output()->shape().rank() >= 2) return false;
+  if (node.op().impure || !std::all_of(node.inputs().begin(), node.inputs().end(), is_constant)) return false;
+  return std::all_of(node.outputs().begin(), node.outputs().end(), [](const Value* value) {
+    return value->shape().is_static() && value->shape().num_elements() <= kMaxFoldedElements;
+  });
+}
+
+}  // namespace
+
+Value* Specializer::find(const Value* original) {
+  const auto found = values_.find(original);
+  if (found != values_.end()) return found->second;
+  Value* value = source_.define(original, target_);
+  if (value != nullptr) define(original, value);
+  return value;
+}
+
+void Specializer::define(const Value* original, Value* value) {
+  values_[original] = value;
+  originals_.emplace(value, original);
+}
+
+Value* Specializer::find_content(Value* value) {
+  if (value->kind() == Value::Kind::kComputed) return nullptr;
+  const auto original = originals_.find(value);
+  if (original == originals_.end()) return nullptr;
+  const Tensor content = source_.content(original->second);
+  if (!content.defined()) return nullptr;
+  Value* constant = target_.constant(content);
+  values_[original->second] = constant;
+  return constant;
+}
+
+/// Replaces nodes from `first_node` on whose inputs are constant by their results.
+void Specializer::fold(size_t first_node, std::vector<Value*>& results) {
+  std::unordered_map<const Value*, Value*> folded;
+  const auto replaced = [&](Value* value) {
+    const auto found = folded.find(value);
+    return found != folded.end() ? found->second : value;
+  };
+  for (size_t i = first_node; i < target_.nodes().size(); ++i) {
+    Node* node = target_.nodes()[i].get();
+    std::vector<Value*> inputs = node->inputs();
+    std::transform(inputs.begin(), inputs.end(), inputs.begin(), replaced);
+    target_.set_inputs(node, inputs);
+    std::vector<Tensor> outputs;
+    if (!foldable(*node) || !evaluate(*node, outputs)) continue;
+    for (size_t o = 0; o < outputs.size(); ++o) folded[node->output(o)] = target_.constant(outputs[o]);
+  }
+  std::transform(results.begin(), results.end(), results.begin(), replaced);
+}
+
+std::vector<Value*> Specializer::build(const Node& node, std::vector<Value*> inputs) {
+  if (node.op().compose) {
+    const auto find = [this](Value* value) { return find_content(value); };
+    return node.op().compose(ComposeContext(target_, node, std::move(inputs), find));
+  }
+  const Node* copied = target_.add(node.op_name(), std::move(inputs), node.attrs(), node.name());
+  for (size_t i = 0; i < copied->outputs().size() && i < node.outputs().size(); ++i) {
+    copied->output(i)->set_name(node.output(i)->name());
+  }
+  return copied->outputs();
+}
+
+Specializer::Outcome Specializer::convert(const Node& node, std::string& problem) {
+  std::vector<Value*> inputs;
+  for (const Value* input : node.inputs()) {
+    inputs.push_back(input != nullptr ? find(input) : nullptr);
+    if (input != nullptr && inputs.back() == nullptr) return Outcome::kNotReady;
+  }
+  if (!node.op().compose && !node.op().infer) {
+    problem = "there is no such operator in programs";
+    return Outcome::kUnsupported;
+  }
+  const size_t first_node = target_.nodes().size();
+  std::vector<Value*> results;
+  try {
+    results = build(node, std::move(inputs));
+    fold(first_node, results);
+  } catch (const ContentNeeded&) {
+    return Outcome::kNeedsContent;
+  } catch (const InputError&) {
+    throw;
+  } catch (const Error& error) {
+    problem = error.what();
+    return Outcome::kUnsupported;
+  }
+  for (size_t i = 0; i < node.outputs().size(); ++i) {
+    const bool made = i < results.size() && results[i] != nullptr;
+    if (made) {
+      define(node.output(i), results[i]);
+    } else if (node.graph().is_output(node.output(i)) || !node.graph().consumers(node.output(i)).empty()) {
+      problem = "its output " + std::to_string(i) + " is not supported";
+      return Outcome::kUnsupported;
+    }
+  }
+  return Outcome::kConverted;
+}
+
+namespace {
+
+/// Everything is defined from the beginning; only contents of weights can be asked for.
+class WholeGraph : public ValueSource {
+ public:
+  explicit WholeGraph(const WeightContent& weight) : weight_(weight) {}
+  Value* define(const Value* /*original*/, Graph& /*target*/) override { return nullptr; }
+  Tensor content(const Value* original) override {
+    if (original->kind() == Value::Kind::kInput) return {};
+    if (original->data().defined()) return original->data();
+    return weight_ ? weight_(original) : Tensor();
+  }
+
+ private:
+  const WeightContent& weight_;
+};
+
+void require_static(const Node& node) {
+  for (const Value* output : node.outputs()) {
+    TW_REQUIRE(output->shape().is_static(), describe(node), ": shape ", output->shape(),
+               " depends on the data and cannot be compiled");
+  }
+}
+
+}  // namespace
+
+std::unique_ptr<Graph> specialize(const Graph& graph, const std::vector<TensorType>& input_types,
+                                  std::unordered_map<const Value*, Value*>* mapping, const WeightContent& weight) {
+  std::unordered_map<const Value*, Value*> given;
+  std::unique_ptr<Graph> result = graph.copy_values(input_types, given);
+  WholeGraph source(weight);
+  Specializer specializer(*result, source);
+  for (const auto& [original, value] : given) {
+    if (original != nullptr) specializer.define(original, value);
+  }
+  for (const auto& node : graph.nodes()) {
+    std::string problem;
+    const auto outcome = specializer.convert(*node, problem);
+    TW_REQUIRE(outcome != Specializer::Outcome::kNeedsContent, describe(*node),
+               ": its shape depends on the content of the data, which one program cannot follow");
+    TW_REQUIRE(outcome == Specializer::Outcome::kConverted, node->op().infer ? "" : describe(*node) + ": ", problem);
+  }
+  for (const auto& node : result->nodes()) require_static(*node);
+  for (const Value* output : graph.outputs()) {
+    Value* value = specializer.find(output);
+    result->mark_output(value, value->kind() == Value::Kind::kComputed ? output->name() : "");
+  }
+  for (const auto& [state, value] : graph.assignments()) {
+    result->assign(specializer.find(state), specializer.find(value));
+  }
+  if (mapping != nullptr) {
+    *mapping = given;
+    for (const auto& node : graph.nodes()) {
+      for (const Value* output : node->outputs()) {
+        if (Value* value = specializer.find(output); value != nullptr) (*mapping)[output] = value;
+      }
+    }
+  }
+  return result;
+}
+
+}  // namespace thalweg
