@@ -34,7 +34,7 @@ struct Folder {
   }
 };
 
-InferenceModel load_int8(const std::string& name, int threads) {
+Model load_int8(const std::string& name, int threads) {
   const Folder folder;
   std::vector<std::string> words{
       "/proc/self/exe",          "--case", name, "--threads", std::to_string(threads), "--write-int8",
@@ -49,7 +49,7 @@ InferenceModel load_int8(const std::string& name, int threads) {
   TW_REQUIRE(::waitpid(child, &status, 0) == child && status == 0, name, ": the process that quantises failed");
   InferenceOptions options;
   options.threads = threads;
-  return InferenceModel::load(folder.path + "/int8.onnx", options);
+  return Model::load(folder.path + "/int8.onnx", options);
 }
 
 }  // namespace

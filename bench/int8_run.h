@@ -3,7 +3,7 @@
 
 #include <nlohmann/json.hpp>
 
-#include "thalweg/inference.h"
+#include "thalweg/model.h"
 
 namespace thalweg::bench {
 
@@ -14,12 +14,12 @@ void write_int8_model(const nlohmann::json& spec, const std::string& path, int t
 class Int8Run {
  public:
   Int8Run(const std::string& name, const nlohmann::json& spec, int threads);
-  void step() { outputs_ = model_.run(inputs_); }
+  void step() { outputs_ = model_.predict(inputs_); }
   double loss() const;
   std::string explain() const { return model_.explain(inputs_); }
 
  private:
-  InferenceModel model_;
+  Model model_;
   std::vector<Tensor> inputs_, outputs_;
   Tensor labels_;
 };

@@ -112,7 +112,7 @@ int run(Arguments& arguments) {
   const data::Mnist mnist = data::read_mnist(arguments.data);
   const auto train = data::Subset::first(std::make_shared<data::TensorDataset>(mnist.train), arguments.limit);
   Model model(network());
-  std::printf("%s%lld digits to learn from, %lld to test on\n", model.summary().c_str(),
+  std::printf("%s%lld digits to learn from, %lld to test on\n", model.weight_table().c_str(),
               static_cast<long long>(train.size()), static_cast<long long>(mnist.test.size()));
   std::fflush(stdout);
   const int64_t steps = arguments.train.epochs * ((train.size() - 1) / arguments.train.batch_size + 1);

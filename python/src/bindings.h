@@ -12,7 +12,6 @@ void bind_errors(nb::module_& module);
 void bind_graph(nb::module_& module);
 void bind_ops(nb::module_& module);
 void bind_nn(nb::module_& module);
-void bind_inference(nb::module_& module);
 void bind_model(nb::module_& module);
 void bind_model_building(nb::module_& module);
 

@@ -5,7 +5,7 @@
 #include "thalweg/data/features.h"
 
 namespace thalweg {
-class InferenceModel;
+class Model;
 }
 
 /// Columns of tables: in Python a dict of arrays of numbers and lists of texts.
@@ -16,8 +16,8 @@ std::vector<data::Column> columns_from(nb::handle table, const std::vector<std::
 nb::dict columns_to_dict(const std::vector<data::Column>& columns);
 
 /// True if `given` is a table and the model's file says how one becomes its inputs.
-bool is_table_for(const InferenceModel& model, nb::handle given);
+bool is_table_for(const Model& model, nb::handle given);
 /// The inputs of the model, in its order.
-std::vector<Tensor> inputs_from_table(const InferenceModel& model, nb::handle table);
+std::vector<Tensor> inputs_from_table(const Model& model, nb::handle table);
 
 }  // namespace thalweg::python

@@ -1,7 +1,7 @@
 // Copyright The Thalweg Authors. SPDX-License-Identifier: Apache-2.0
 #include "columns.h"
 #include "thalweg/data/table_inputs.h"
-#include "thalweg/inference.h"
+#include "thalweg/model.h"
 #include "training.h"
 
 namespace thalweg::python {
@@ -34,7 +34,7 @@ std::optional<Names> single_input_columns(const std::map<std::string, std::strin
   return columns.size() == 1 ? std::optional(columns.front()) : std::nullopt;
 }
 
-data::TableInputs table_inputs(const InferenceModel& model) {
+data::TableInputs table_inputs(const Model& model) {
   std::vector<data::TableInput> inputs;
   for (const ValueDescription& input : model.inputs()) {
     inputs.push_back({input.name, {input.dtype.value_or(DType::kF32), input.shape.value_or(Shape{kFree, kFree})}});
@@ -44,14 +44,14 @@ data::TableInputs table_inputs(const InferenceModel& model) {
 
 }  // namespace
 
-bool is_table_for(const InferenceModel& model, nb::handle given) {
+bool is_table_for(const Model& model, nb::handle given) {
   if (!nb::hasattr(given, "columns")) return false;
   const data::ModelMetadata metadata = data::metadata_from(model.metadata());
   if (!metadata.features.has_value() && metadata.columns.empty()) return false;
   return nb::cast<bool>(nb::module_::import_("thalweg._inputs").attr("is_table")(given));
 }
 
-std::vector<Tensor> inputs_from_table(const InferenceModel& model, nb::handle table) {
+std::vector<Tensor> inputs_from_table(const Model& model, nb::handle table) {
   const data::TableInputs inputs = table_inputs(model);
   const nb::object names = nb::module_::import_("thalweg._columns").attr("names_of")(table);
   const auto [all, numbers] = nb::cast<std::pair<Names, Names>>(names);

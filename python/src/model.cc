@@ -3,28 +3,82 @@
 
 #include "bindings.h"
 #include "calls.h"
+#include "columns.h"
 #include "engine_calls.h"
 #include "model_building.h"
 #include "modules.h"
 #include "thalweg/graph_file.h"
-#include "thalweg/onnx.h"
+#include "thalweg/input_error.h"
 
 namespace thalweg::python {
 namespace {
 
-PredictOptions options_from(const std::string& precision, const std::string& math, const std::string& tuning,
-                            int threads, int max_programs) {
-  return {precision_from_name(precision), math_from_name(math), tuning_from_name(tuning), threads, max_programs};
+/// The keywords of everything that makes or changes a model's options, each with its default.
+struct OptionArguments {
+  std::optional<std::string> precision;
+  std::string math;
+  std::optional<std::string> tuning;
+  int threads;
+  int max_programs;
+  size_t max_memory;
+  double max_seconds;
+
+  InferenceOptions options() const {
+    InferenceOptions result;
+    if (precision.has_value()) result.precision = precision_from_name(*precision);
+    result.math = math_from_name(math);
+    if (tuning.has_value()) result.tuning = tuning_from_name(*tuning);
+    if (threads < 0) raise_input_error("threads is ", threads, ", must be 0 (what the machine allows) or more");
+    result.threads = threads;
+    result.max_programs = max_programs;
+    result.max_memory = max_memory;
+    result.max_seconds = max_seconds;
+    return result;
+  }
+};
+
+/// A function of the arguments `Given` and of options, as a function of `Given` and of the keywords of the options.
+template <typename... Given, typename Function>
+auto with_options(Function function) {
+  return [function](Given... given, const std::optional<std::string>& precision, const std::string& math,
+                    const std::optional<std::string>& tuning, int threads, int max_programs, size_t max_memory,
+                    double max_seconds) {
+    return function(given...,
+                    OptionArguments{precision, math, tuning, threads, max_programs, max_memory, max_seconds}.options());
+  };
 }
 
-nb::object call(Model& model, const nb::args& args, const nb::kwargs& named) {
-  const Graph& graph = model.graph();
-  const auto input_name = [&](size_t i) -> const std::string& { return graph.inputs()[i]->name(); };
-  const auto output_name = [&](size_t i) -> const std::string& { return graph.outputs()[i]->name(); };
+/// Defines `function` (made by with_options) with `define`, and the keywords after `extra`.
+template <typename Define, typename... Extra>
+void define_with_options(Define define, const Extra&... extra) {
+  const InferenceOptions usual;
+  define(extra..., nb::kw_only(), "precision"_a = nb::none(), "math"_a = name_of(usual.math), "tuning"_a = nb::none(),
+         "threads"_a = usual.threads, "max_programs"_a = usual.max_programs, "max_memory"_a = usual.max_memory,
+         "max_seconds"_a = usual.max_seconds);
+}
+
+nb::dict options_of(const Model& model) {
+  const InferenceOptions options = model.options();
+  nb::dict result;
+  result["precision"] = options.precision.has_value() ? nb::cast(name_of(*options.precision)) : nb::none();
+  result["math"] = name_of(options.math);
+  result["tuning"] = options.tuning.has_value() ? nb::cast(name_of(*options.tuning)) : nb::none();
+  result["threads"] = options.threads;
+  result["max_programs"] = options.max_programs;
+  result["max_memory"] = options.max_memory;
+  result["max_seconds"] = options.max_seconds;
+  return result;
+}
+
+nb::object call(const Model& model, const nb::args& args, const nb::kwargs& named) {
+  const auto input_name = [&](size_t i) -> const std::string& { return model.inputs()[i].name; };
+  const auto output_name = [&](size_t i) -> const std::string& { return model.outputs()[i].name; };
   bool as_dict = false;
-  const std::vector<Tensor> inputs = call_inputs(args, named, graph.inputs().size(), input_name, as_dict);
+  const bool is_table = args.size() == 1 && named.size() == 0 && is_table_for(model, args[0]);
+  const std::vector<Tensor> inputs = is_table ? inputs_from_table(model, args[0])
+                                              : call_inputs(args, named, model.inputs().size(), input_name, as_dict);
   const std::vector<Tensor> outputs = call_advised(
-      inputs, graph.inputs().size(), [&](size_t i) { return std::optional(graph.inputs()[i]->dtype()); },
+      inputs, model.inputs().size(), [&](size_t i) { return model.inputs()[i].dtype; },
       [&] { return call_engine([&] { return model.predict(inputs); }); });
   return call_result(outputs, output_name, as_dict);
 }
@@ -54,32 +108,20 @@ void save_for_training(const Model& model, const PathText& path) {
       [&] { save_graph(model.graph(), path.text, [&](const std::string& name) { return model.weight(name); }); });
 }
 
-template <typename... Extra>
-void def_options(nb::class_<Model>& type, const char* name, const Extra&... extra) {
-  const PredictOptions usual;
-  type.def(name, extra..., nb::kw_only(), "precision"_a = name_of(usual.precision), "math"_a = name_of(usual.math),
-           "tuning"_a = name_of(usual.tuning), "threads"_a = usual.threads, "max_programs"_a = usual.max_programs);
-}
-
 void bind_constructors(nb::class_<Model>& type) {
-  def_options(
-      type, "__init__",
-      [](Model* self, const Graph& graph, const std::string& precision, const std::string& math,
-         const std::string& tuning, int threads, int max_programs) {
-        new (self) Model(graph.clone(), options_from(precision, math, tuning, threads, max_programs));
-      },
-      "graph"_a);
-  const auto from_module = [](Model* self, nb::handle module, const std::vector<ModelInput>& inputs, uint64_t seed,
-                              const std::string& precision, const std::string& math, const std::string& tuning,
-                              int threads, int max_programs) {
-    const nb::object graph = trace(module, inputs, seed);
-    new (self)
-        Model(nb::cast<const Graph&>(graph).clone(), options_from(precision, math, tuning, threads, max_programs));
-  };
-  const PredictOptions usual;
-  type.def("__init__", from_module, "module"_a, "inputs"_a, "seed"_a = kDefaultSeed, nb::kw_only(),
-           "precision"_a = name_of(usual.precision), "math"_a = name_of(usual.math), "tuning"_a = name_of(usual.tuning),
-           "threads"_a = usual.threads, "max_programs"_a = usual.max_programs);
+  const auto init = [&](auto... arguments) { type.def("__init__", arguments...); };
+  define_with_options(init, with_options<Model*, const Graph&>([](Model* self, const Graph& graph, const auto& options) {
+                        new (self) Model(graph.clone(), options);
+                      }),
+                      "graph"_a);
+  define_with_options(
+      init,
+      with_options<Model*, nb::handle, const std::vector<ModelInput>&, uint64_t>(
+          [](Model* self, nb::handle module, const std::vector<ModelInput>& inputs, uint64_t seed, const auto& options) {
+            const nb::object graph = trace(module, inputs, seed);
+            new (self) Model(nb::cast<const Graph&>(graph).clone(), options);
+          }),
+      "module"_a, "inputs"_a, "seed"_a = kDefaultSeed);
   type.def(
       "__init__",
       [](Model* /*self*/, const Module& /*module*/) {
@@ -87,22 +129,33 @@ void bind_constructors(nb::class_<Model>& type) {
             "a module becomes a model for certain inputs: thalweg.Model(module, [thalweg.Input((None, 4))])");
       },
       "module"_a);
-  def_options(type, "set_predict_options",
-              [](Model& model, const std::string& precision, const std::string& math, const std::string& tuning,
-                 int threads, int max_programs) {
-                model.set_predict_options(options_from(precision, math, tuning, threads, max_programs));
-              });
+  define_with_options([&](auto... arguments) { type.def("set_options", arguments...); },
+                      with_options<Model&>([](Model& model, const auto& options) { model.set_options(options); }));
 }
 
-nb::dict predict_options(const Model& model) {
-  const PredictOptions options = model.predict_options();
-  nb::dict result;
-  result["precision"] = name_of(options.precision);
-  result["math"] = name_of(options.math);
-  result["tuning"] = name_of(options.tuning);
-  result["threads"] = options.threads;
-  result["max_programs"] = options.max_programs;
-  return result;
+void bind_loading(nb::class_<Model>& type) {
+  define_with_options([&](auto... arguments) { type.def_static("load", arguments..., "Reads an ONNX file."); },
+                      with_options<const PathText&>([](const PathText& path, const auto& options) {
+                        return call_engine([&] { return Model::load(path.text, options); });
+                      }),
+                      "path"_a);
+  define_with_options(
+      [&](auto... arguments) {
+        type.def_static("load_bytes", arguments..., "From the bytes of an ONNX file without external data.");
+      },
+      with_options<const std::string&>([](const std::string& bytes, const auto& options) {
+        return call_engine([&] { return Model::load_bytes(bytes, options); });
+      }),
+      "data"_a);
+}
+
+void bind_description(nb::module_& module) {
+  nb::class_<ValueDescription>(module, "ValueDescription", "What goes into or comes out of a model.")
+      .def_ro("name", &ValueDescription::name)
+      .def_ro("dtype", &ValueDescription::dtype, "None if the model does not say.")
+      .def_ro("shape", &ValueDescription::shape, "None if not even the number of dimensions is known.")
+      .def_ro("dimension_names", &ValueDescription::dimension_names)
+      .def("__repr__", [](const ValueDescription& value) { return to_string(value); });
 }
 
 void bind_weights(nb::class_<Model>& type) {
@@ -122,20 +175,31 @@ void bind_weights(nb::class_<Model>& type) {
 }  // namespace
 
 void bind_model(nb::module_& module) {
-  nb::class_<Model> type(module, "Model", R"(A graph and its weights: what is trained, asked for predictions and saved.
+  bind_description(module);
+  nb::class_<Model> type(module, "Model", R"(A graph and its weights: what is loaded, asked for predictions, trained and saved.
 
 >>> import numpy, thalweg
 >>> net = thalweg.nn.Sequential(thalweg.nn.Linear(4, 8), thalweg.nn.ReLU(), thalweg.nn.Linear(8, 3))
->>> model = thalweg.Model(net, [thalweg.Input((None, 4))])
->>> model(numpy.zeros((2, 4), "float32")).shape
+>>> model = thalweg.Model(net, [thalweg.Input((None, 4), name="x")])
+>>> x = numpy.zeros((2, 4), "float32")
+>>> model(x).shape                    # one array in, one out
 (2, 3)
+>>> model.save("model.onnx")
+>>> list(thalweg.Model.load("model.onnx")({"x": x}))    # by name; a dict comes back
+['output']
 
-Model.load reads any ONNX model for inference.)");
+Pandas frames and Arrow tables are taken as well, if the file names its columns: that of an estimator which
+was fitted to such, or one with features (thalweg.data.Features).
+
+Calls may come from several threads at once, and leave the interpreter free meanwhile.)");
   bind_constructors(type);
+  bind_loading(type);
   bind_weights(type);
   type.def("__call__", call, "inputs"_a, "named"_a,
            nb::sig("def __call__(self, *inputs: typing.Any, **named: typing.Any) -> typing.Any"))
-      .def("summary", &Model::summary, "A table of all weights: name, shape, count, whether it is trained.")
+      .def(
+          "summary", [](const Model& model) { return describe(model) + model.weight_table(); },
+          "Inputs, outputs, operators, and a table of all weights: name, shape, count, whether it is trained.")
       .def("save", save, "path"_a, "metadata"_a = std::map<std::string, std::string>(),
            "What the model computes at inference, as an ONNX file.")
       .def(
@@ -143,13 +207,11 @@ Model.load reads any ONNX model for inference.)");
           "The model in training form with its weights, for another process of the same version: workers on a cluster.")
       .def("explain", through_engine(&Model::explain), "inputs"_a,
            "Which kernels run for these inputs, how long each takes, and why better ones declined.")
-      .def_prop_ro("predict_options", predict_options, "As set_predict_options takes them.")
-      .def_static(
-          "from_onnx",
-          [](const PathText& path) { return call_engine([&] { return Model(onnx::load_for_training(path.text)); }); },
-          "path"_a, "An ONNX file as a model that can be trained; Model.load runs more of them, and faster.")
+      .def_prop_ro("inputs", &Model::inputs)
+      .def_prop_ro("outputs", &Model::outputs)
+      .def_prop_ro("metadata", &Model::metadata)
+      .def_prop_ro("options", options_of, "As load and set_options take them.")
       .def_prop_ro("graph", &Model::graph, nb::rv_policy::reference_internal);
-  type.attr("load") = module.attr("InferenceModel").attr("load");
 }
 
 }  // namespace thalweg::python

@@ -12,7 +12,6 @@ NB_MODULE(_core, module) {
   bind_ops(module);
   bind_nn(module);
   bind_model_building(module);
-  bind_inference(module);
   bind_model(module);
   bind_losses(module);
   bind_optimizers(module);

@@ -4,7 +4,7 @@ import copyreg
 import os
 import tempfile
 
-from thalweg._core import Graph, InferenceModel, Model
+from thalweg._core import Graph, Model
 
 _GRAPH = "graph.safetensors"
 _MODEL = "model.onnx"
@@ -37,10 +37,5 @@ def _model(files, options):
     return Model(_graph(files), **options)
 
 
-def _inference_model(files, options):
-    return _from_files(InferenceModel.load, _MODEL, files, options)
-
-
 copyreg.pickle(Graph, lambda graph: (_graph, (_files_of(graph.save_for_training, _GRAPH),)))
-copyreg.pickle(Model, lambda model: (_model, (_files_of(model.save_for_training, _GRAPH), model.predict_options)))
-copyreg.pickle(InferenceModel, lambda model: (_inference_model, (_files_of(model.save, _MODEL), model.options)))
+copyreg.pickle(Model, lambda model: (_model, (_files_of(model.save_for_training, _GRAPH), model.options)))

@@ -7,7 +7,7 @@ from typing import Any
 import numpy
 
 from thalweg import metrics
-from thalweg._core import InferenceModel, InputError
+from thalweg._core import InputError, Model
 from thalweg.estimator import Estimator, is_weights
 from thalweg.nn import BCELoss, BCEWithLogitsLoss
 
@@ -70,7 +70,7 @@ class Classifier(Estimator):
         """As Estimator.load. The classes are those that the file has kept; of one that has kept none they stay what they
         were, or are the numbers of the model's columns."""
         super().load(path, X)
-        kept = None if is_weights(path) else InferenceModel.load(path).metadata.get(_CLASSES)
+        kept = None if is_weights(path) else Model.load(path).metadata.get(_CLASSES)
         if kept is not None:
             self.classes_ = numpy.array(json.loads(kept))
         elif not hasattr(self, "classes_"):

@@ -14,7 +14,6 @@ from thalweg._core import (
     Callback,
     Error,
     Graph,
-    InferenceModel,
     Input,
     InputError,
     Metric,
@@ -273,8 +272,8 @@ class Estimator:
         """Takes the model of an ONNX file or the weights of a .safetensors file. For weights, an estimator of a module that
         was not fitted needs data such as X, of which it looks at the types only."""
         if not is_weights(path):
-            self.model_ = Model.from_onnx(os.fspath(path))
-            self._keep_names(data.columns_from_metadata(InferenceModel.load(path).metadata))
+            self.model_ = Model.load(os.fspath(path))
+            self._keep_names(data.columns_from_metadata(self.model_.metadata))
             return self
         model = self.model_ if hasattr(self, "model_") else self._build(X)
         model.load_weights(os.fspath(path))

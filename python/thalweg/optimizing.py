@@ -6,7 +6,7 @@ import tempfile
 from collections.abc import Iterable, Sequence
 from typing import Any
 
-from thalweg._core import InferenceModel, InputError, OptimizeReport, optimize_file
+from thalweg._core import InputError, Model, OptimizeReport, optimize_file
 
 
 def optimize(
@@ -20,7 +20,7 @@ def optimize(
 ) -> "Optimized":
     """Tries a model in several precisions, prints a table of them, and returns the fastest that agrees with f32.
 
-    ``model`` is the path of an ONNX file, a PyTorch module, or something with save(path): a Model, an InferenceModel, an
+    ``model`` is the path of an ONNX file, a PyTorch module, or something with save(path): a Model, an
     Estimator. ``precision`` is "auto", a form ("f32", "bf16", "f16", "int8", "int8-dynamic") or a list of forms.
     ``calibration`` is a list of batches, each an array or a tuple of the model's inputs: int8 takes its ranges from them,
     and all forms are compared and timed on them; a PyTorch module is converted for inputs like the first. ``options`` are
@@ -39,7 +39,7 @@ def optimize(
         report = optimize_file(path, written, forms=forms, data=batches, **options)
         if show:
             print(report, end="")
-        return Optimized(InferenceModel.load(written), report)
+        return Optimized(Model.load(written), report)
 
 
 def _savable(model, batches):
@@ -64,7 +64,7 @@ def _batches(calibration):
 class Optimized:
     """A model that is called like any other, with the report of how it was chosen."""
 
-    def __init__(self, model: InferenceModel, report: OptimizeReport):
+    def __init__(self, model: Model, report: OptimizeReport):
         self.model = model
         self.report = report
 

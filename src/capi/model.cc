@@ -3,13 +3,13 @@
 
 #include "capi/guard.h"
 #include "capi/result.h"
-#include "infer/classification.h"
+#include "model/classification.h"
 #include "thalweg/c_api.h"
-#include "thalweg/inference.h"
+#include "thalweg/model.h"
 #include "thalweg/onnx.h"
 
 using thalweg::DType;
-using thalweg::InferenceModel;
+using thalweg::Model;
 using thalweg::InferenceOptions;
 using thalweg::Shape;
 using thalweg::Tensor;
@@ -17,8 +17,8 @@ using thalweg::ValueDescription;
 using thalweg::capi::guarded;
 
 struct tw_model {
-  explicit tw_model(InferenceModel loaded) : model(std::move(loaded)) {}
-  InferenceModel model;
+  explicit tw_model(Model loaded) : model(std::move(loaded)) {}
+  Model model;
 };
 
 namespace thalweg::capi {
@@ -92,7 +92,7 @@ const char* tw_last_error(void) { return last_error().c_str(); }
 tw_status tw_model_load(const char* path, const tw_options* options, tw_model** model) {
   return guarded([&] {
     TW_REQUIRE(path != nullptr && model != nullptr, "tw_model_load: a null pointer");
-    *model = new tw_model(InferenceModel::load(path, options_from(options)));
+    *model = new tw_model(Model::load(path, options_from(options)));
   });
 }
 
@@ -100,7 +100,7 @@ tw_status tw_model_load_bytes(const void* bytes, size_t size, const tw_options* 
   return guarded([&] {
     TW_REQUIRE(bytes != nullptr && model != nullptr, "tw_model_load_bytes: a null pointer");
     *model = new tw_model(
-        InferenceModel::load_bytes(std::string(static_cast<const char*>(bytes), size), options_from(options)));
+        Model::load_bytes(std::string(static_cast<const char*>(bytes), size), options_from(options)));
   });
 }
 
@@ -139,7 +139,7 @@ tw_status tw_model_run(const tw_model* model, const tw_tensor* inputs, size_t nu
   return guarded([&] {
     TW_REQUIRE(model != nullptr && result != nullptr, "tw_model_run: a null pointer");
     auto made = std::make_unique<tw_result>();
-    made->tensors = model->model.run(tensors_from(inputs, num_inputs));
+    made->tensors = model->model.predict(tensors_from(inputs, num_inputs));
     // A model may pass an input on as it is: then the caller's memory must not be part of the result.
     for (Tensor& tensor : made->tensors) {
       for (size_t i = 0; i < num_inputs; ++i) {

@@ -8,7 +8,7 @@
 #include "cli/model_options.h"
 #include "cli/progress.h"
 #include "cli/text_table.h"
-#include "infer/measure.h"
+#include "model/measure.h"
 
 namespace thalweg::cli {
 namespace {
@@ -61,7 +61,7 @@ class Bench : public Command {
   int run() override {
     const int threads = model_.threads > 0 ? model_.threads : std::max(1, available_processors() / streams_);
     const auto begin = std::chrono::steady_clock::now();
-    const InferenceModel model = model_.load(threads);
+    const Model model = model_.load(threads);
     const std::chrono::duration<double, std::milli> load = std::chrono::steady_clock::now() - begin;
     const std::vector<Tensor> inputs = inputs_.make(model);
     Progress progress(shows_progress(), "measuring, s");
@@ -73,7 +73,7 @@ class Bench : public Command {
   }
 
  private:
-  Json report(const InferenceModel& model, const std::vector<Tensor>& inputs, int threads, double load_ms,
+  Json report(const Model& model, const std::vector<Tensor>& inputs, int threads, double load_ms,
               const Measurement& measured) const {
     Json result = {{"model", model_.path},
                    {"precision", name_of(model.summary().precision)},

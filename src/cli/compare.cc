@@ -6,7 +6,7 @@
 #include "cli/progress.h"
 #include "cli/samples.h"
 #include "cli/text_table.h"
-#include "infer/output_comparison.h"
+#include "model/output_comparison.h"
 #include "thalweg/masks.h"
 
 namespace thalweg::cli {
@@ -14,7 +14,7 @@ namespace {
 
 /// Which output of the second model stands against each of the first: that of the same name or, if the names are
 /// others, in the same place.
-std::vector<size_t> match_outputs(const InferenceModel& a, const InferenceModel& b) {
+std::vector<size_t> match_outputs(const Model& a, const Model& b) {
   if (a.outputs().size() != b.outputs().size()) {
     wrong_usage("the models have ", a.outputs().size(), " and ", b.outputs().size(), " outputs");
   }
@@ -103,8 +103,8 @@ class Compare : public Command {
 
   int run() override {
     b_.threads = a_.threads;
-    const InferenceModel a = a_.load();
-    const InferenceModel b = b_.load();
+    const Model a = a_.load();
+    const Model b = b_.load();
     const size_t mask_index = masks_ ? find_mask_output(a) : 0;
     const Samples samples = open_samples(samples_, a);
     std::vector<OutputComparison> outputs(a.outputs().size());
@@ -122,15 +122,15 @@ class Compare : public Command {
 
  private:
   /// `add_masks` gets the outputs of each sample that --masks is about.
-  void run_both(const InferenceModel& a, const InferenceModel& b, const Samples& samples,
+  void run_both(const Model& a, const Model& b, const Samples& samples,
                 std::vector<OutputComparison>& outputs,
                 const std::function<void(const Tensor&, const Tensor&)>& add_masks) const {
     const std::vector<size_t> matches = match_outputs(a, b);
     const size_t mask_index = masks_ ? find_mask_output(a) : 0;
     Progress progress(shows_progress(), "samples");
     for_each_batch(samples, {&a, &b}, samples_, [&](const SampleBatch& batch) {
-      const std::vector<Tensor> from_a = a.run(batch.inputs);
-      const std::vector<Tensor> unordered = b.run(batch.inputs);
+      const std::vector<Tensor> from_a = a.predict(batch.inputs);
+      const std::vector<Tensor> unordered = b.predict(batch.inputs);
       std::vector<Tensor> from_b;
       for (const size_t match : matches) from_b.push_back(unordered[match]);
       for (size_t i = 0; i < outputs.size(); ++i) add(outputs[i], from_a[i], from_b[i], batch);
@@ -142,7 +142,7 @@ class Compare : public Command {
     });
   }
 
-  size_t find_mask_output(const InferenceModel& model) const {
+  size_t find_mask_output(const Model& model) const {
     if (mask_output_.empty()) return 0;
     for (size_t i = 0; i < model.outputs().size(); ++i) {
       if (model.outputs()[i].name == mask_output_) return i;
@@ -167,7 +167,7 @@ class Compare : public Command {
     return result;
   }
 
-  int check(const std::vector<OutputComparison>& outputs, const InferenceModel& model) const {
+  int check(const std::vector<OutputComparison>& outputs, const Model& model) const {
     if (max_difference_ < 0) return kDone;
     for (size_t i = 0; i < outputs.size(); ++i) {
       const double difference = outputs[i].max_of_range();

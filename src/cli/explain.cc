@@ -54,7 +54,7 @@ Json totals(const std::vector<ProgramProfile>& parts, const std::function<std::s
   return result;
 }
 
-Json describe_model(const InferenceModel& model, const std::string& path) {
+Json describe_model(const Model& model, const std::string& path) {
   const ModelSummary& summary = model.summary();
   Json report = {{"model", path},
                  {"name", summary.name},
@@ -120,7 +120,7 @@ class Explain : public Command {
   }
 
   int run() override {
-    const InferenceModel model = model_.load();
+    const Model model = model_.load();
     Json report = describe_model(model, model_.path);
     if (!no_run_) add_profile(report, model.profile(inputs_.make(model)));
     const std::string text = model_.path + ": " + thalweg::describe(model);

@@ -94,12 +94,12 @@ void ModelOptions::add_to(CLI::App& options) {
       ->check(CLI::IsMember({"f32", "bf16"}));
 }
 
-InferenceModel ModelOptions::load(int threads_each, Tuning tuning) const {
+Model ModelOptions::load(int threads_each, Tuning tuning) const {
   InferenceOptions options;
   options.threads = threads > 0 ? threads : threads_each;
   options.tuning = tuning;
   if (!precision.empty()) options.precision = precision_from_name(precision);
-  return InferenceModel::load(path, options);
+  return Model::load(path, options);
 }
 
 void RandomInputOptions::add_to(CLI::App& options) {
@@ -112,7 +112,7 @@ void RandomInputOptions::add_to(CLI::App& options) {
       ->allow_extra_args(false);
 }
 
-std::vector<Tensor> RandomInputOptions::make(const InferenceModel& model) const {
+std::vector<Tensor> RandomInputOptions::make(const Model& model) const {
   const std::map<std::string, Shape> given = parse_shapes(shapes, model.inputs());
   std::vector<Tensor> inputs;
   for (const ValueDescription& input : model.inputs()) {

@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "cli/command.h"
-#include "thalweg/inference.h"
+#include "thalweg/model.h"
 
 namespace thalweg::cli {
 
@@ -19,7 +19,7 @@ struct ModelOptions {
 
   void add_to(CLI::App& options);
   /// `threads_each` for each concurrent call, where not --threads.
-  InferenceModel load(int threads_each = 0, Tuning tuning = Tuning::kMeasured) const;
+  Model load(int threads_each = 0, Tuning tuning = Tuning::kMeasured) const;
 };
 
 /// Options that give a model inputs which nobody has data for: random numbers, of shapes from the model and the user.
@@ -30,7 +30,7 @@ struct RandomInputOptions {
 
   void add_to(CLI::App& options);
   /// Throws UsageError if a shape does not fit or is not known.
-  std::vector<Tensor> make(const InferenceModel& model) const;
+  std::vector<Tensor> make(const Model& model) const;
 };
 
 /// Name, element type and shape of an input or output.

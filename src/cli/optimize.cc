@@ -81,7 +81,7 @@ class Optimize : public Command {
   }
 
   void read_samples() {
-    const InferenceModel model = InferenceModel::load(model_);
+    const Model model = Model::load(model_);
     const Samples samples = open_samples(samples_, model);
     Progress progress(shows_progress(), "reading samples");
     const int64_t wanted = std::min(most_samples_, samples.dataset->size());

@@ -60,14 +60,14 @@ class Predict : public Command {
     choose_kind();
     // For one picture, to measure kernels first would take longer than the slower of them.
     const bool is_one = is_image_file(samples_.path);
-    const InferenceModel model = model_.load(0, is_one ? Tuning::kFixed : Tuning::kMeasured);
+    const Model model = model_.load(0, is_one ? Tuning::kFixed : Tuning::kMeasured);
     choose_outputs(model);
     const Samples samples = open_samples(samples_, model);
     format_.samples = samples.dataset->size();
     const auto writer = make_prediction_writer(format_);
     Progress progress(shows_progress(), "samples");
     for_each_batch(samples, {&model}, samples_, [&](const SampleBatch& batch) {
-      const std::vector<Tensor> outputs = model.run(batch.inputs);
+      const std::vector<Tensor> outputs = model.predict(batch.inputs);
       for (int64_t row = 0; row < batch.rows; ++row) {
         const std::vector<Tensor> all = outputs_of_sample(outputs, model.outputs(), batch, row);
         Prediction prediction{samples.name(batch.samples[static_cast<size_t>(row)]), {}};
@@ -96,7 +96,7 @@ class Predict : public Command {
     format_.kind = found->second;
   }
 
-  void choose_outputs(const InferenceModel& model) {
+  void choose_outputs(const Model& model) {
     std::vector<std::string> names;
     for (const ValueDescription& output : model.outputs()) names.push_back(output.name);
     if (outputs_.empty()) outputs_ = names;

@@ -12,7 +12,7 @@
 #include "cli/command.h"
 #include "cli/numbers.h"
 #include "cli/text_table.h"
-#include "infer/classification.h"
+#include "model/classification.h"
 #include "thalweg/npy.h"
 
 namespace thalweg::cli {

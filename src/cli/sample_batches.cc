@@ -10,8 +10,8 @@ namespace thalweg::cli {
 namespace {
 
 /// The number of rows that some model insists on; 0 if any will do.
-int64_t fixed_rows(const std::vector<const InferenceModel*>& models) {
-  for (const InferenceModel* model : models) {
+int64_t fixed_rows(const std::vector<const Model*>& models) {
+  for (const Model* model : models) {
     for (const ValueDescription& input : model->inputs()) {
       if (input.shape.has_value() && input.shape->rank() > 0 && (*input.shape)[0] != kFree) return (*input.shape)[0];
     }
@@ -54,7 +54,7 @@ bool next_batch(data::Loader& loader, const SampleOptions& options, data::Loaded
 
 }  // namespace
 
-void for_each_batch(const Samples& samples, const std::vector<const InferenceModel*>& models,
+void for_each_batch(const Samples& samples, const std::vector<const Model*>& models,
                     const SampleOptions& options, const std::function<void(const SampleBatch&)>& use) {
   const int64_t all = samples.dataset->size();
   if (all == 0) return;

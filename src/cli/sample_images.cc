@@ -47,7 +47,7 @@ struct ImageInput {
   DType dtype = DType::kF32;
 };
 
-ImageInput image_input(const SampleOptions& options, const InferenceModel& model) {
+ImageInput image_input(const SampleOptions& options, const Model& model) {
   const ValueDescription& input = model.inputs()[0];
   if (model.inputs().size() != 1 || (input.shape.has_value() && input.shape->rank() != 4)) {
     wrong_usage("images are data for a model with one input of four dimensions");
@@ -107,7 +107,7 @@ Tensor read_one(const std::string& path, const data::Pipeline& pipeline, int64_t
 
 }  // namespace
 
-data::Pipeline image_pipeline(const SampleOptions& options, const InferenceModel& model) {
+data::Pipeline image_pipeline(const SampleOptions& options, const Model& model) {
   const auto in_file = data::metadata_from(model.metadata()).preprocessing;
   if (in_file.has_value() && !options.describe_images()) return *in_file;
   const ImageInput input = image_input(options, model);
@@ -134,7 +134,7 @@ void read_bytes(const std::string& path, std::vector<uint8_t>& bytes) {
   file.files->read(file.path, bytes, data::kMostFileBytes);
 }
 
-Samples open_images(const SampleOptions& options, const InferenceModel& model) {
+Samples open_images(const SampleOptions& options, const Model& model) {
   const data::Pipeline pipeline = image_pipeline(options, model);
   const int64_t channels = image_input(options, model).channels;
   data::DecodeOptions decode;

@@ -15,7 +15,7 @@
 namespace thalweg::cli {
 namespace {
 
-std::vector<std::string> input_names(const InferenceModel& model) {
+std::vector<std::string> input_names(const Model& model) {
   std::vector<std::string> names;
   for (const ValueDescription& input : model.inputs()) names.push_back(input.name);
   return names;
@@ -41,7 +41,7 @@ Samples numbered(std::unique_ptr<data::Dataset> dataset) {
   return {std::move(dataset), [](int64_t index) { return std::to_string(index); }};
 }
 
-Samples open_array(const std::string& path, const InferenceModel& model) {
+Samples open_array(const std::string& path, const Model& model) {
   if (model.inputs().size() != 1) {
     wrong_usage(path, " holds one array, the model takes ", model.inputs().size(), ": ", join(input_names(model), ", "),
                 "; put them into a .npz file");
@@ -51,7 +51,7 @@ Samples open_array(const std::string& path, const InferenceModel& model) {
 }
 
 /// Arrays go to the inputs of their names or, if no name is an input's, in order.
-Samples open_archive(const std::string& path, const InferenceModel& model) {
+Samples open_archive(const std::string& path, const Model& model) {
   const std::vector<NamedTensor> arrays = npy::read_archive(path);
   const auto find = [&](const std::string& name) {
     return std::find_if(arrays.begin(), arrays.end(), [&](const NamedTensor& array) { return array.name == name; });
@@ -82,7 +82,7 @@ std::vector<std::string> split(const std::string& text) {
 }
 
 /// The columns of each input by --columns; empty without it.
-std::vector<std::vector<std::string>> chosen_columns(const SampleOptions& options, const InferenceModel& model) {
+std::vector<std::vector<std::string>> chosen_columns(const SampleOptions& options, const Model& model) {
   const std::vector<std::string> names = input_names(model);
   std::vector<std::vector<std::string>> columns(options.columns.empty() ? 0 : names.size());
   for (const std::string& text : options.columns) {
@@ -98,7 +98,7 @@ std::vector<std::vector<std::string>> chosen_columns(const SampleOptions& option
   return columns;
 }
 
-std::vector<data::TableInput> table_inputs(const InferenceModel& model) {
+std::vector<data::TableInput> table_inputs(const Model& model) {
   std::vector<data::TableInput> inputs;
   for (const ValueDescription& input : model.inputs()) {
     inputs.push_back({input.name, {input.dtype.value_or(DType::kF32), input.shape.value_or(Shape{kFree, kFree})}});
@@ -140,7 +140,7 @@ ColumnNames columns_in(const std::string& path) {
   return names;
 }
 
-Samples open_table(const SampleOptions& options, const InferenceModel& model) {
+Samples open_table(const SampleOptions& options, const Model& model) {
   const data::ModelMetadata metadata = data::metadata_from(model.metadata());
   ColumnNames names;
   try {
@@ -169,7 +169,7 @@ Samples open_table(const SampleOptions& options, const InferenceModel& model) {
 }
 
 /// Lines of a text file, by the vocabulary in the model's metadata.
-Samples open_text(const SampleOptions& options, const InferenceModel& model) {
+Samples open_text(const SampleOptions& options, const Model& model) {
   const std::optional<data::TextPreprocessing> text = data::metadata_from(model.metadata()).text;
   if (!text.has_value()) {
     wrong_usage(options.path, ": the model's metadata do not say how text becomes its input (thalweg.text)");
@@ -238,7 +238,7 @@ bool SampleOptions::describe_images() const {
   return !resize.empty() || !crop.empty() || !mean.empty() || !deviation.empty();
 }
 
-Samples open_samples(const SampleOptions& options, const InferenceModel& model) {
+Samples open_samples(const SampleOptions& options, const Model& model) {
   TW_REQUIRE(!model.inputs().empty(), "the model takes no inputs");
   const bool takes_text = data::metadata_from(model.metadata()).text.has_value();
   const std::string ending = ending_of(options.path);

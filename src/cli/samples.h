@@ -9,7 +9,7 @@
 
 #include "cli/command.h"
 #include "thalweg/data.h"
-#include "thalweg/inference.h"
+#include "thalweg/model.h"
 
 namespace thalweg::cli {
 
@@ -48,11 +48,11 @@ struct Samples {
 /// Opens arrays (.npy, .npz), an image, a folder of images, lines of text, or a table, as the path's ending says
 /// (source_kind.h); whatever is no array is text to a model whose metadata say how text becomes its input. Throws
 /// UsageError if the options or the data do not fit the model.
-Samples open_samples(const SampleOptions& options, const InferenceModel& model);
+Samples open_samples(const SampleOptions& options, const Model& model);
 
 /// The pipeline that the options, the metadata or, failing these, the shape of the model's input ask for. Warns in the
 /// last case.
-data::Pipeline image_pipeline(const SampleOptions& options, const InferenceModel& model);
+data::Pipeline image_pipeline(const SampleOptions& options, const Model& model);
 
 /// Inputs of some samples in a row.
 struct SampleBatch {
@@ -67,7 +67,7 @@ struct SampleBatch {
 
 /// Reads all samples in order and hands them over in batches that all `models` take; reading goes on meanwhile. Warns
 /// about samples that were left out.
-void for_each_batch(const Samples& samples, const std::vector<const InferenceModel*>& models,
+void for_each_batch(const Samples& samples, const std::vector<const Model*>& models,
                     const SampleOptions& options, const std::function<void(const SampleBatch&)>& use);
 
 /// Row `row` of each output without the dimension of the batch; the whole of it if the batch is one sample and the

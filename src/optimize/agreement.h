@@ -3,7 +3,7 @@
 
 #include <vector>
 
-#include "infer/output_comparison.h"
+#include "model/output_comparison.h"
 #include "thalweg/optimize.h"
 
 namespace thalweg {

@@ -6,7 +6,7 @@
 #include <limits>
 
 #include "base/text.h"
-#include "infer/make_model.h"
+#include "model/model_impl.h"
 
 namespace thalweg {
 namespace {
@@ -19,12 +19,12 @@ constexpr size_t kLevels = 128;
 
 /// Calls body(value index, content) for all values of all batches.
 template <typename Body>
-void for_each_content(const InferenceModel& model, size_t count, const OptimizeOptions& options,
+void for_each_content(const Model& model, size_t count, const OptimizeOptions& options,
                       const std::string& doing, Body body) {
   for (size_t batch = 0; batch < options.data.size(); ++batch) {
     if (options.progress)
       options.progress(doing, static_cast<double>(batch) / static_cast<double>(options.data.size()));
-    const std::vector<Tensor> outputs = model.run(options.data[batch]);
+    const std::vector<Tensor> outputs = model.predict(options.data[batch]);
     const size_t first = outputs.size() - count;
     for (size_t i = 0; i < count; ++i) body(i, outputs[first + i]);
   }
@@ -129,7 +129,7 @@ std::map<std::string, Range> calibrate(const ModelEditor& model, const std::vect
   for (const std::string& value : values) watched.add_output(value);
   InferenceOptions run;
   run.threads = options.threads;
-  const InferenceModel runner = make_inference_model(watched.snapshot(), run);
+  const Model runner = make_model(watched.snapshot(), run);
   std::vector<Range> ranges(values.size());
   for_each_content(runner, values.size(), options, "taking ranges",
                    [&](size_t i, const Tensor& content) { ranges[i] = min_max(values[i], content, ranges[i]); });

@@ -3,7 +3,7 @@
 
 #include <algorithm>
 
-#include "infer/make_model.h"
+#include "model/model_impl.h"
 #include "optimize/agreement.h"
 #include "optimize/layers.h"
 #include "optimize/quantize_model.h"
@@ -14,10 +14,10 @@ namespace {
 /// Batches on which single layers are tried: their order matters, not the last digit.
 constexpr size_t kTrialBatches = 2;
 
-InferenceModel runner(const ModelEditor& model, const OptimizeOptions& options) {
+Model runner(const ModelEditor& model, const OptimizeOptions& options) {
   InferenceOptions run;
   run.threads = options.threads;
-  return make_inference_model(model.snapshot(), run);
+  return make_model(model.snapshot(), run);
 }
 
 QuantizedModel quantized(const ModelEditor& model, const std::map<std::string, Range>& ranges,
@@ -57,17 +57,17 @@ std::vector<Layer> by_damage(const ModelEditor& model, const std::map<std::strin
 }  // namespace
 
 Answers answers_of(const ModelEditor& model, const OptimizeOptions& options) {
-  const InferenceModel run = runner(model, options);
+  const Model run = runner(model, options);
   Answers answers;
-  for (const std::vector<Tensor>& batch : options.data) answers.push_back(run.run(batch));
+  for (const std::vector<Tensor>& batch : options.data) answers.push_back(run.predict(batch));
   return answers;
 }
 
 Agreement agreement_of(const ModelEditor& model, const Answers& expected, const OptimizeOptions& options,
                        size_t batches) {
-  const InferenceModel run = runner(model, options);
+  const Model run = runner(model, options);
   AgreementMeter meter;
-  for (size_t i = 0; i < batches; ++i) meter.add(expected[i], run.run(options.data[i]));
+  for (size_t i = 0; i < batches; ++i) meter.add(expected[i], run.predict(options.data[i]));
   return meter.result();
 }
 

@@ -8,8 +8,8 @@
 
 #include "base/cpu.h"
 #include "base/text.h"
-#include "infer/make_model.h"
-#include "infer/measure.h"
+#include "model/model_impl.h"
+#include "model/measure.h"
 #include "optimize/int8_search.h"
 #include "optimize/narrow_weights.h"
 #include "optimize/quantize_dynamic.h"
@@ -44,7 +44,7 @@ Tensor random_input(const ValueDescription& input, const Shape& shape) {
   return tensor.to(dtype);
 }
 
-std::vector<Tensor> random_batch(const InferenceModel& model, const std::vector<Shape>& shapes) {
+std::vector<Tensor> random_batch(const Model& model, const std::vector<Shape>& shapes) {
   TW_REQUIRE(shapes.empty() || shapes.size() == model.inputs().size(), "the model takes ", model.inputs().size(),
              " inputs, but ", shapes.size(), " shapes were given");
   std::vector<Tensor> batch;
@@ -64,7 +64,7 @@ void time_form(const ModelEditor& model, const OptimizeOptions& options, FormRep
   run.threads = options.threads;
   const std::vector<Tensor>& batch = options.data.front();
   const Measurement measured =
-      measure(make_inference_model(model.snapshot(), run), batch, {.streams = 1, .seconds = options.seconds});
+      measure(make_model(model.snapshot(), run), batch, {.streams = 1, .seconds = options.seconds});
   report.milliseconds = measured.latency.p50;
   const bool has_batch = !batch.empty() && batch[0].shape().rank() > 0;
   report.samples_per_second = static_cast<double>(has_batch ? batch[0].shape()[0] : 1) * 1000.0 / report.milliseconds;
@@ -77,9 +77,9 @@ class Optimizer {
     TW_REQUIRE(options_.max_drop >= 0.0 && options_.max_drop <= 1.0, "max_drop must be between 0 and 1, got ",
                options_.max_drop);
     has_data_ = !options_.data.empty();
-    const InferenceModel original = make_inference_model(model_.snapshot(), {});
+    const Model original = make_model(model_.snapshot(), {});
     if (!has_data_) options_.data = {random_batch(original, options_.shapes)};
-    for (const std::vector<Tensor>& batch : options_.data) expected_.push_back(original.run(batch));
+    for (const std::vector<Tensor>& batch : options_.data) expected_.push_back(original.predict(batch));
     simplify_model(model_);
     obstacles_ = upgrade_opset(model_);
     model_.set_metadata("thalweg.precision", "");

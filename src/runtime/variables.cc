@@ -1,6 +1,7 @@
 // Copyright The Thalweg Authors. SPDX-License-Identifier: Apache-2.0
 #include "runtime/variables.h"
 
+#include <algorithm>
 #include <cstring>
 
 #include "base/text.h"
@@ -90,6 +91,10 @@ std::shared_ptr<const void> Variables::borrow(size_t index) const {
   if (!entry.load || entry.held.defined()) return {std::shared_ptr<void>(), data(index)};
   const auto content = std::make_shared<const Tensor>(entry.load());
   return {content, content->raw()};
+}
+
+bool Variables::stores_elsewhere() const {
+  return std::any_of(entries_.begin(), entries_.end(), [](const Entry& entry) { return entry.load != nullptr; });
 }
 
 void Variables::hold(size_t index) {

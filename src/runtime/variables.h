@@ -39,6 +39,8 @@ class Variables {
   void* data(size_t index) const;
   /// The content in its layout, valid as long as the pointer lives; fetched if it is stored elsewhere.
   std::shared_ptr<const void> borrow(size_t index) const;
+  /// True if an entry is stored elsewhere, and so cannot be written to.
+  bool stores_elsewhere() const;
   bool is_parameter(size_t index) const { return entries_[index].parameter; }
 
   /// True once a program depends on the layout.

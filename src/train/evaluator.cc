@@ -5,7 +5,7 @@
 
 #include "runtime/specialize.h"
 #include "thalweg/input_error.h"
-#include "train/model_impl.h"
+#include "model/model_impl.h"
 
 namespace thalweg {
 namespace {
@@ -15,7 +15,9 @@ constexpr size_t kMaxLossPrograms = 4;
 }  // namespace
 
 Evaluator::Evaluator(Model& model, Loss loss, const EvaluatorOptions& options)
-    : model_(model), loss_(std::move(loss)), options_(options), programs_(kMaxLossPrograms) {}
+    : model_(model), loss_(std::move(loss)), options_(options), programs_(kMaxLossPrograms) {
+  model.impl().free_batch();
+}
 
 std::shared_ptr<SessionPool> Evaluator::loss_program(const std::vector<Tensor>& outputs,
                                                      const std::vector<Tensor>& targets) {

@@ -5,12 +5,12 @@
 
 #include "thalweg/fit_data.h"
 #include "thalweg/input_error.h"
-#include "train/model_impl.h"
+#include "model/model_impl.h"
 #include "train/optimizer_state.h"
 #include "train/progress.h"
 #include "train/tensorboard_callback.h"
 #include "train/trainer_impl.h"
-#include "train/weights.h"
+#include "model/weights.h"
 
 namespace thalweg {
 namespace {
@@ -94,10 +94,10 @@ Trainer::Impl::Impl(Model& trained, const Loss& loss, optim::Optimizer given, Tr
   if (!options.tensorboard.empty()) leader_callbacks.push_back(make_tensorboard_callback(options.tensorboard));
   if (auto printer = make_progress_printer(options.progress)) leader_callbacks.push_back(printer);
   if (!options.end) state.epochs = options.epochs;
-  PredictOptions predict = model.impl().predict_options;
+  InferenceOptions predict = model.impl().options;
   if (predict.threads == 0 && options.threads != 0) {
     predict.threads = options.threads;
-    model.set_predict_options(predict);
+    model.set_options(predict);
   }
 }
 

@@ -8,7 +8,7 @@
 #include "train/checkpoint.h"
 #include "train/early_stop.h"
 #include "train/evaluator.h"
-#include "train/model_impl.h"
+#include "model/model_impl.h"
 #include "train/scheme.h"
 #include "train/training_step.h"
 

@@ -8,7 +8,7 @@
 
 #include "train/optimizer_state.h"
 #include "train/trainer_impl.h"
-#include "train/weights.h"
+#include "model/weights.h"
 
 namespace thalweg {
 namespace {

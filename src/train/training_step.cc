@@ -6,7 +6,7 @@
 #include <mutex>
 
 #include "runtime/specialize.h"
-#include "train/model_impl.h"
+#include "model/model_impl.h"
 
 namespace thalweg {
 namespace {
@@ -63,6 +63,7 @@ struct TrainingStep::Compiled {
 
 TrainingStep::TrainingStep(Model& model, Loss loss, optim::Optimizer& optimizer, const StepOptions& options)
     : model_(model), loss_(std::move(loss)), optimizer_(optimizer), options_(options) {
+  model.impl().free_batch();
   TW_REQUIRE(options.accumulate >= 1, "accumulate must be at least 1, got ", options.accumulate);
   TW_REQUIRE(options.clip_norm >= 0, "clip_norm must not be negative, got ", options.clip_norm);
 }

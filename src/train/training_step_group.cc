@@ -4,7 +4,7 @@
 #include <cmath>
 #include <cstring>
 
-#include "train/model_impl.h"
+#include "model/model_impl.h"
 #include "train/training_step.h"
 
 namespace thalweg {

@@ -5,7 +5,7 @@
 #include "cli/program.h"
 #include "support/source_dir.h"
 #include "support/temporary_directory.h"
-#include "thalweg/inference.h"
+#include "thalweg/model.h"
 #include "thalweg/npy.h"
 #include "thalweg/safetensors.h"
 
@@ -38,7 +38,7 @@ TEST_F(Optimize, WritesTheFastestFormThatAgrees) {
   const auto report = nlohmann::json::parse(run.out);
   EXPECT_EQ(report["forms"].size(), 2U);
   EXPECT_GT(report["forms"][1]["quantised_layers"], 0);
-  EXPECT_NO_THROW(InferenceModel::load(out));
+  EXPECT_NO_THROW(Model::load(out));
 }
 
 TEST_F(Optimize, TellsPeopleWithoutWriting) {

@@ -6,7 +6,7 @@
 
 #include "formats/safetensors_header.h"
 #include "thalweg/error.h"
-#include "thalweg/inference.h"
+#include "thalweg/model.h"
 
 /// What the fuzzers run, and corpus_test.cc repeats: anything but a result or an Error is a finding.
 namespace thalweg::fuzz {
@@ -35,10 +35,10 @@ inline void run_onnx(std::string_view bytes) {
   options.max_memory = size_t{64} << 20;
   options.max_seconds = 1.0;
   try {
-    const InferenceModel model = InferenceModel::load_bytes(std::string(bytes), options);
+    const Model model = Model::load_bytes(std::string(bytes), options);
     std::vector<Tensor> inputs;
     for (const ValueDescription& value : model.inputs()) inputs.push_back(small_input(value));
-    model.run(inputs);
+    model.predict(inputs);
   } catch (const Error&) {
   }
 }

@@ -11,7 +11,6 @@
 #include "support/error_text.h"
 #include "support/op_check.h"
 #include "support/temporary_directory.h"
-#include "thalweg/inference.h"
 #include "thalweg/model.h"
 #include "thalweg/zoo.h"
 
@@ -53,7 +52,7 @@ TEST(Optimize, Int8RunsOnIntegersAndAgrees) {
     EXPECT_EQ(report.forms[0].quantised_layers, 21);
     EXPECT_LT(report.forms[0].agreement.max_error, 0.2) << name_of(method);
     EXPECT_LT(std::filesystem::file_size(output), std::filesystem::file_size(path) / 3);
-    const InferenceModel model = InferenceModel::load(output);
+    const Model model = Model::load(output);
     const std::string explained = model.explain(options.data[0]);
     const std::string kernels = explained.substr(explained.find("each run:"));
     EXPECT_THAT(kernels, HasSubstr("quantized_conv"));
@@ -70,7 +69,7 @@ TEST(Optimize, StoresWeightsInTwoBytes) {
     const OptimizeReport report = optimize(path, output, quick({form}, {2, 3, 64, 64}));
     EXPECT_LT(std::filesystem::file_size(output), std::filesystem::file_size(path) * 6 / 10);
     EXPECT_LT(report.forms[0].agreement.max_error, form == ModelForm::kF16 ? 5e-3 : 5e-2);
-    const InferenceModel model = InferenceModel::load(output);
+    const Model model = Model::load(output);
     EXPECT_EQ(model.metadata().count("thalweg.precision"), form == ModelForm::kBF16 ? 1U : 0U);
   }
 }
@@ -83,8 +82,8 @@ TEST(Optimize, FoldsBatchNormsAndKeepsTheAnswers) {
   EXPECT_LT(report.forms[0].agreement.max_error, 1e-4);
   EXPECT_EQ(read_bytes(output).find("BatchNormalization"), std::string::npos);
   // The batch stays open.
-  const InferenceModel model = InferenceModel::load(output);
-  EXPECT_EQ(model.run({random_tensor(DType::kF32, {5, 3, 64, 64}, 9)})[0].shape(), (Shape{5, 10}));
+  const Model model = Model::load(output);
+  EXPECT_EQ(model.predict({random_tensor(DType::kF32, {5, 3, 64, 64}, 9)})[0].shape(), (Shape{5, 10}));
 }
 
 /// Writes x [N, 1, 4] * first * second, where one column of the hidden values is a thousand times larger than the
@@ -177,7 +176,7 @@ TEST(Optimize, OldOpsetsAreRewritten) {
   options.forms = {ModelForm::kInt8};
   options.max_drop = 0.1;
   EXPECT_EQ(optimize(path, output, options).forms[0].quantised_layers, 1);
-  EXPECT_EQ(InferenceModel::load(output).summary().opset, 13);
+  EXPECT_EQ(Model::load(output).summary().opset, 13);
 }
 
 TEST(Optimize, NodesThatCannotBeRewrittenAreNamed) {

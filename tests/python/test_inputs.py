@@ -87,7 +87,7 @@ def test_paths_may_be_objects(tmp_path):
     fitted.model_.load_weights(tmp_path / "model.safetensors")
     loaded = thalweg.Model.load(tmp_path / "model.onnx")
     loaded.save(tmp_path / "again.onnx")
-    thalweg.Model.from_onnx(tmp_path / "again.onnx")
+    thalweg.Model.load(tmp_path / "again.onnx")
     np.testing.assert_allclose(loaded(x), fitted.predict(x), rtol=1e-4, atol=1e-5)
     (tmp_path / "table.csv").write_text("a,y\n1,0\n2,1\n")
     assert len(data.Table(tmp_path / "table.csv", ["a"], "y")) == 2

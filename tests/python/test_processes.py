@@ -96,7 +96,7 @@ def use_everything(fitted, folder, answer):
     loaded = thalweg.Model.load(f"{folder}/model.onnx")
     loaded.explain([x])
     loaded.save(f"{folder}/again.onnx")
-    thalweg.Model.from_onnx(f"{folder}/model.onnx")
+    thalweg.Model.load(f"{folder}/model.onnx")
     trainer = thalweg.Trainer(model, epochs=1, progress="none")
     trainer.fit(thalweg.data.TensorDataset([x], [y]))
     trainer.resume(trainer.save_checkpoint(f"{folder}/checkpoints"))

@@ -65,7 +65,7 @@ def estimator(epochs, scheme="allreduce"):
 def weights(model, folder):
     """As plain Python reads them from the model's file."""
     model.write().overwrite().save(folder.as_uri())  # paths alone may mean those of HDFS
-    return thalweg.Model.from_onnx(str(folder / "model.onnx")).state_dict()
+    return thalweg.Model.load(str(folder / "model.onnx")).state_dict()
 
 
 def largest_difference(first, second):

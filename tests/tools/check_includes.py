@@ -12,8 +12,8 @@ from tracked import ROOT, report, tracked_files
 # Each part and the parts it may use besides itself.
 _CORE = ["base", "tensor", "graph", "ops"]
 _COMPILED = _CORE + ["autodiff", "passes", "runtime"]
-_TRAINING = _COMPILED + ["nn", "optim", "data", "formats", "train"]
-_EVERYTHING = _TRAINING + ["infer", "optimize", "comm", "sync"]
+_TRAINING = _COMPILED + ["nn", "optim", "data", "formats", "model", "train"]
+_EVERYTHING = _TRAINING + ["optimize", "comm", "sync"]
 MAY_USE = {
     "base": [],
     "tensor": ["base"],
@@ -26,9 +26,9 @@ MAY_USE = {
     "optim": _COMPILED,
     "data": ["base", "tensor"],
     "formats": _CORE + ["autodiff", "passes", "nn"],
-    "infer": _COMPILED + ["nn", "formats"],
-    "optimize": _COMPILED + ["formats", "infer"],
-    "train": _COMPILED + ["nn", "optim", "data", "formats"],
+    "model": _COMPILED + ["nn", "optim", "formats"],
+    "optimize": _COMPILED + ["nn", "optim", "formats", "model"],
+    "train": _COMPILED + ["nn", "optim", "data", "formats", "model"],
     "comm": ["base", "tensor"],
     "sync": _TRAINING + ["comm"],
     "job": _TRAINING + ["comm", "sync"],
@@ -50,14 +50,12 @@ PUBLIC_HEADER = {
     "schedules": "optim",
     "triggers": "optim",
     "metrics": "nn",
-    "inference": "infer",
     "npy": "formats",
     "onnx": "formats",
     "safetensors": "formats",
     "graph_file": "formats",
     "tensorboard": "formats",
     "fit_data": "train",
-    "model": "train",
     "rate_finder": "train",
     "c_api": "capi",
     "c_training": "capi",

@@ -6,7 +6,6 @@
 #include "support/error_text.h"
 #include "support/op_check.h"
 #include "support/temporary_directory.h"
-#include "thalweg/inference.h"
 #include "thalweg/model.h"
 #include "thalweg/ops.h"
 #include "train/zoo_cases.h"
@@ -24,7 +23,7 @@ TEST_P(ZooExport, SameAnswersAfterARoundTrip) {
   Model model(zoo::build(GetParam(), small_zoo_options(GetParam())));
   const std::string path = directory / "model.onnx";
   model.save(path, {{"classes", "a,b"}});
-  const InferenceModel read = InferenceModel::load(path);
+  const Model read = Model::load(path);
   EXPECT_EQ(read.metadata().at("classes"), "a,b");
   ASSERT_EQ(read.inputs().size(), model.graph().inputs().size());
   for (size_t i = 0; i < read.inputs().size(); ++i) {
@@ -33,7 +32,7 @@ TEST_P(ZooExport, SameAnswersAfterARoundTrip) {
   }
   for (const int64_t batch : {1, 3}) {
     const std::vector<Tensor> inputs = zoo_inputs(model.graph(), batch);
-    const std::vector<Tensor> expected = model.predict(inputs), actual = read.run(inputs);
+    const std::vector<Tensor> expected = model.predict(inputs), actual = read.predict(inputs);
     ASSERT_EQ(actual.size(), expected.size());
     for (size_t i = 0; i < actual.size(); ++i) expect_close(actual[i], expected[i], 1e-5, GetParam());
   }
@@ -72,7 +71,7 @@ TEST(OnnxExport, OutputsThatNoNodeMakes) {
   graph->mark_output(ops::relu(x), "y");
   const Model model(std::move(graph));
   model.save(directory / "m.onnx");
-  const auto results = InferenceModel::load(directory / "m.onnx").run({Tensor::from<float>({2}, {-1, 2})});
+  const auto results = Model::load(directory / "m.onnx").predict({Tensor::from<float>({2}, {-1, 2})});
   EXPECT_EQ(results.at(0).data<float>()[0], -1.0F);
   EXPECT_EQ(results.at(1).data<float>()[0], 0.0F);
 }

@@ -78,10 +78,10 @@ TEST_P(WinogradAnswers, StayTheSame) {
                   {.epochs = 2, .batch_size = 64, .learning_rate = 1e-3, .progress = ShowProgress::kNone});
   trainer.fit(data::TensorDataset(train.inputs, train.targets));
 
-  model.set_predict_options({.math = Math::kStrict});
+  model.set_options({.math = Math::kStrict});
   EXPECT_THAT(model.explain(test.inputs), Not(HasSubstr("native winograd")));
   const std::vector<int64_t> direct = answers(model.predict(test.inputs)[0]);
-  model.set_predict_options({.math = Math::kFast});
+  model.set_options({.math = Math::kFast});
   if (simd::best_isa() != simd::Isa::kBaseline) {
     EXPECT_THAT(model.explain(test.inputs), HasSubstr("native winograd"));
   }

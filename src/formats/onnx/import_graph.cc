@@ -270,6 +270,16 @@ ImportedModel import_model(const std::shared_ptr<const ModelFile>& model) {
   ImportedModel result;
   result.graph = importer.run();
   result.weights = importer.take_weights();
+  result.producer = model->proto.producer_name;
+  if (!model->proto.producer_version.empty()) result.producer += " " + model->proto.producer_version;
+  for (const auto& [key, value] : model->proto.metadata_props) result.metadata[key] = value;
+  for (const auto* infos : {&model->proto.graph.input, &model->proto.graph.output}) {
+    for (const ValueInfoProto& info : *infos) {
+      std::vector<std::string>& names = result.dimension_names[info.name];
+      names.clear();
+      for (const Dimension& dimension : info.type.shape) names.push_back(dimension.param);
+    }
+  }
   return result;
 }
 

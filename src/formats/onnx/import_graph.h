@@ -1,6 +1,7 @@
 // Copyright The Thalweg Authors. SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <map>
 #include <memory>
 #include <string>
 #include <vector>
@@ -21,6 +22,11 @@ struct ImportedModel {
   std::unique_ptr<Graph> graph;
   /// They stay in the file until they are fetched.
   std::vector<StoredWeight> weights;
+  /// The program that wrote the file, as "pytorch 2.9".
+  std::string producer;
+  std::map<std::string, std::string> metadata;
+  /// Of inputs and outputs by their names: the file's names of unknown dimensions, "" where it has none.
+  std::map<std::string, std::vector<std::string>> dimension_names;
 };
 
 /// Throws an Error that lists every node, of graphs inside nodes too, for which there is no operator, or one that names

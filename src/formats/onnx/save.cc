@@ -1,14 +1,40 @@
 // Copyright The Thalweg Authors. SPDX-License-Identifier: Apache-2.0
+#include <algorithm>
+
 #include "formats/onnx/exporter.h"
 #include "formats/onnx/model_writer.h"
+#include "graph/compose.h"
 #include "thalweg/onnx.h"
 #include "thalweg/passes.h"
 
 namespace thalweg::onnx {
 namespace {
 
-constexpr int64_t kOpset = 21;
-constexpr int64_t kIrVersion = 10;
+/// What the writers of our own ops write.
+constexpr int64_t kOwnOpset = 21;
+
+/// The version of the file format that came with a version of the operators.
+int64_t ir_version_of(int64_t opset) {
+  constexpr std::pair<int64_t, int64_t> kSince[] = {{25, 13}, {24, 12}, {23, 11}, {21, 10}, {19, 9}, {15, 8}};
+  for (const auto& [since, version] : kSince) {
+    if (opset >= since) return version;
+  }
+  return 7;
+}
+
+/// The versions of the operators of each domain that the nodes were written for.
+void collect_opsets(const Graph& graph, std::map<std::string, int64_t>& opsets) {
+  for (const auto& node : graph.nodes()) {
+    const std::string& op = node->op_name();
+    const bool standard = !node->op().infer;
+    const std::string domain = standard ? op.substr(0, op.rfind('.')) : "onnx";
+    int64_t& version = opsets[domain == "onnx" ? "" : domain];
+    version = std::max(version, standard ? node->attrs().integer(ComposeContext::kOpsetAttribute) : kOwnOpset);
+    for (const auto& [name, item] : node->attrs().items()) {
+      if (const auto* body = std::get_if<std::shared_ptr<Graph>>(&item)) collect_opsets(**body, opsets);
+    }
+  }
+}
 
 /// Calls `use` with the model, whose weights are there until it returns.
 template <typename Use>
@@ -19,9 +45,12 @@ void with_model(const Graph& graph, const std::function<Tensor(const std::string
   Exporter exporter(*inference, weight);
   ModelProto model;
   model.graph = exporter.run();
-  model.ir_version = kIrVersion;
+  std::map<std::string, int64_t> opsets;
+  collect_opsets(*inference, opsets);
+  if (opsets[""] == 0) opsets[""] = kOwnOpset;
+  model.ir_version = ir_version_of(opsets[""]);
   model.producer_name = "Thalweg";
-  model.opset_import = {{"", kOpset}};
+  for (const auto& [domain, version] : opsets) model.opset_import.push_back({domain, version});
   model.metadata_props.assign(metadata.begin(), metadata.end());
   use(std::move(model));
 }

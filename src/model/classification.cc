@@ -1,5 +1,5 @@
 // Copyright The Thalweg Authors. SPDX-License-Identifier: Apache-2.0
-#include "infer/classification.h"
+#include "model/classification.h"
 
 #include <algorithm>
 #include <cmath>
@@ -20,7 +20,7 @@ float sigmoid(float score) { return static_cast<float>(1 / (1 + std::exp(-static
 
 /// The probability of the second of two classes.
 float second_of_two(float value, const std::string& made_by) {
-  return made_by == "Sigmoid" || made_by == "Softmax" ? value : sigmoid(value);
+  return made_by == "sigmoid" || made_by == "softmax" ? value : sigmoid(value);
 }
 
 }  // namespace
@@ -39,7 +39,7 @@ Classification classify(const Tensor& output, const std::string& made_by) {
     if (given == 1) {
       out[1] = second_of_two(in[0], made_by);
       out[0] = 1 - out[1];
-    } else if (made_by == "Softmax" || made_by == "Sigmoid") {
+    } else if (made_by == "softmax" || made_by == "sigmoid") {
       std::copy_n(in, classes, out);
     } else {
       softmax(in, classes, out);  // of logarithms of probabilities: these

@@ -13,7 +13,7 @@
 #include "support/op_check.h"
 #include "support/sanitized.h"
 #include "support/source_dir.h"
-#include "thalweg/inference.h"
+#include "thalweg/model.h"
 #include "thalweg/safetensors.h"
 
 namespace thalweg::testing {
@@ -34,7 +34,7 @@ bool same_bits(const std::vector<Tensor>& a, const std::vector<Tensor>& b) {
 
 /// How many of `streams` threads that call the model several times get another answer than `expected` for the inputs of
 /// their number.
-int wrong_streams(const InferenceModel& model, const std::vector<std::vector<Tensor>>& inputs,
+int wrong_streams(const Model& model, const std::vector<std::vector<Tensor>>& inputs,
                   const std::vector<std::vector<Tensor>>& expected, size_t streams, int rounds) {
   std::vector<int> wrong(streams, 0);
   std::vector<std::thread> threads;
@@ -42,7 +42,7 @@ int wrong_streams(const InferenceModel& model, const std::vector<std::vector<Ten
     threads.emplace_back([&, stream] {
       for (int round = 0; round < rounds; ++round) {
         const size_t which = (stream + static_cast<size_t>(round)) % inputs.size();
-        if (!same_bits(model.run(inputs[which]), expected[which])) wrong[stream] = 1;
+        if (!same_bits(model.predict(inputs[which]), expected[which])) wrong[stream] = 1;
       }
     });
   }
@@ -65,11 +65,11 @@ TEST_P(ConcurrentGolden, StreamsGetTheAnswersOfOneAfterTheOther) {
     }
   }
   for (const int threads : {1, 2}) {
-    const InferenceModel alone = InferenceModel::load(path + ".onnx", with_threads(threads));
+    const Model alone = Model::load(path + ".onnx", with_threads(threads));
     std::vector<std::vector<Tensor>> expected;
-    for (const auto& one : inputs) expected.push_back(alone.run(one));
+    for (const auto& one : inputs) expected.push_back(alone.predict(one));
     // Loaded anew, so that the streams compile while others wait for it.
-    const InferenceModel shared = InferenceModel::load(path + ".onnx", with_threads(threads));
+    const Model shared = Model::load(path + ".onnx", with_threads(threads));
     EXPECT_EQ(wrong_streams(shared, inputs, expected, 4, 6), 0) << threads << " threads each";
   }
 }
@@ -104,9 +104,9 @@ TEST(Concurrency, StreamsShareTheWeights) {
   constexpr size_t kStreams = 6;
   const Tensor weights = random_tensor(DType::kF32, {kWidth, kWidth}, 1);
   const std::vector<float> values(weights.data<float>(), weights.data<float>() + weights.num_elements());
-  const InferenceModel model = InferenceModel::load_bytes(bytes_of(wide_model(values, kWidth)), with_threads(1));
+  const Model model = Model::load_bytes(bytes_of(wide_model(values, kWidth)), with_threads(1));
   const std::vector<std::vector<Tensor>> inputs = {{random_tensor(DType::kF32, {2, kWidth}, 2)}};
-  const std::vector<std::vector<Tensor>> expected = {model.run(inputs[0])};
+  const std::vector<std::vector<Tensor>> expected = {model.predict(inputs[0])};
   const int64_t before = resident_bytes();
   EXPECT_EQ(wrong_streams(model, inputs, expected, kStreams, 5), 0);
   // Six copies would take 96 MB; a sanitizer's own memory grows with everything.

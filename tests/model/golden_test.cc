@@ -4,7 +4,7 @@
 
 #include "support/op_check.h"
 #include "support/source_dir.h"
-#include "thalweg/inference.h"
+#include "thalweg/model.h"
 #include "thalweg/safetensors.h"
 
 namespace thalweg {
@@ -25,11 +25,11 @@ class OnnxGolden : public ::testing::TestWithParam<const char*> {
 };
 
 TEST_P(OnnxGolden, SameAnswersAsOnnxRuntime) {
-  const InferenceModel model = InferenceModel::load(path(".onnx"));
+  const Model model = Model::load(path(".onnx"));
   const SafetensorsFile file(path(".safetensors"));
   const std::vector<Tensor> inputs = tensors(file, "input_"), expected = tensors(file, "output_");
   for (int run = 0; run < 2; ++run) {
-    const std::vector<Tensor> outputs = model.run(inputs);
+    const std::vector<Tensor> outputs = model.predict(inputs);
     ASSERT_EQ(outputs.size(), expected.size());
     for (size_t i = 0; i < expected.size(); ++i) {
       testing::expect_close(outputs[i], expected[i], 2e-6, GetParam() + std::string(" output ") + std::to_string(i));

@@ -1,5 +1,5 @@
 // Copyright The Thalweg Authors. SPDX-License-Identifier: Apache-2.0
-#include "train/weights.h"
+#include "model/weights.h"
 
 #include <mutex>
 #include <sstream>
@@ -92,6 +92,13 @@ std::vector<NamedTensor> match(const Model::Impl& model, const Source& source, b
   return result;
 }
 
+/// What the model came with, and over it what is given.
+std::map<std::string, std::string> merged(const Model::Impl& model, const std::map<std::string, std::string>& given) {
+  std::map<std::string, std::string> metadata = given;
+  metadata.insert(model.metadata.begin(), model.metadata.end());
+  return metadata;
+}
+
 std::function<Tensor(const std::string&)> reader_of(const Model::Impl& model) {
   const Variables& variables = *model.variables;
   return [&variables](const std::string& name) { return variables.read(variables.index(name)); };
@@ -104,6 +111,7 @@ std::vector<NamedTensor> matching_weights(const Model::Impl& model, const Safete
 }
 
 void write_weights(Model::Impl& model, const std::vector<NamedTensor>& weights) {
+  model.own_weights();
   for (const NamedTensor& weight : weights) model.variables->write(model.variables->index(weight.name), weight.tensor);
 }
 
@@ -118,12 +126,12 @@ void Model::save_weights(const std::string& path) const {
 
 void Model::save(const std::string& path, const std::map<std::string, std::string>& metadata) const {
   const std::shared_lock<std::shared_mutex> lock(impl_->weights_mutex);
-  onnx::save(*impl_->graph, reader_of(*impl_), path, metadata);
+  onnx::save(*impl_->graph, reader_of(*impl_), path, merged(*impl_, metadata));
 }
 
 Tensor Model::to_onnx(const std::map<std::string, std::string>& metadata) const {
   const std::shared_lock<std::shared_mutex> lock(impl_->weights_mutex);
-  return onnx::to_bytes(*impl_->graph, reader_of(*impl_), metadata);
+  return onnx::to_bytes(*impl_->graph, reader_of(*impl_), merged(*impl_, metadata));
 }
 
 void Model::load_weights(const std::string& path, bool strict) {

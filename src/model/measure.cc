@@ -1,5 +1,5 @@
 // Copyright The Thalweg Authors. SPDX-License-Identifier: Apache-2.0
-#include "infer/measure.h"
+#include "model/measure.h"
 
 #include <algorithm>
 #include <cmath>
@@ -25,14 +25,14 @@ struct Stream {
 
 class Measuring {
  public:
-  Measuring(const InferenceModel& model, const std::vector<Tensor>& inputs, const MeasureOptions& options)
+  Measuring(const Model& model, const std::vector<Tensor>& inputs, const MeasureOptions& options)
       : model_(model), inputs_(inputs), options_(options) {}
 
   Measurement run() {
     Measurement result;
     auto begin = Clock::now();
     // Each stream gets its own memory in its first run.
-    on_all_streams([&](Stream& /*stream*/, bool /*first*/) { model_.run(inputs_); });
+    on_all_streams([&](Stream& /*stream*/, bool /*first*/) { model_.predict(inputs_); });
     result.first_run_milliseconds = milliseconds_since(begin);
     begin = Clock::now();
     const std::vector<Stream> streams = on_all_streams([&](Stream& stream, bool first) { call(stream, first, begin); });
@@ -67,13 +67,13 @@ class Measuring {
   void call(Stream& stream, bool first, Clock::time_point begin) {
     for (int run = 0; run < options_.min_runs || milliseconds_since(begin) < options_.seconds * 1e3; ++run) {
       const auto start = Clock::now();
-      model_.run(inputs_);
+      model_.predict(inputs_);
       stream.milliseconds.push_back(milliseconds_since(start));
       if (first && options_.progress) options_.progress(milliseconds_since(begin) / 1e3);
     }
   }
 
-  const InferenceModel& model_;
+  const Model& model_;
   const std::vector<Tensor>& inputs_;
   const MeasureOptions& options_;
 };
@@ -98,7 +98,7 @@ Latency latency_of(std::vector<double> milliseconds) {
   return latency;
 }
 
-Measurement measure(const InferenceModel& model, const std::vector<Tensor>& inputs, const MeasureOptions& options) {
+Measurement measure(const Model& model, const std::vector<Tensor>& inputs, const MeasureOptions& options) {
   TW_REQUIRE(options.streams > 0 && options.min_runs > 0, "measuring needs at least one stream and one run");
   return Measuring(model, inputs, options).run();
 }

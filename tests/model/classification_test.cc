@@ -1,5 +1,5 @@
 // Copyright The Thalweg Authors. SPDX-License-Identifier: Apache-2.0
-#include "infer/classification.h"
+#include "model/classification.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -43,14 +43,14 @@ TEST(Classification, ScoresBecomeProbabilities) {
 }
 
 TEST(Classification, ProbabilitiesStayAsTheyAre) {
-  const Classification found = classify(values({1, 3}, {0.5F, 0.25F, 0.25F}), "Softmax");
+  const Classification found = classify(values({1, 3}, {0.5F, 0.25F, 0.25F}), "softmax");
   EXPECT_THAT(probabilities(found), ElementsAre(0.5F, 0.25F, 0.25F));
   EXPECT_THAT(classes(found), ElementsAre(0));
 }
 
 TEST(Classification, OneElementSpeaksForTheSecondOfTwoClasses) {
   EXPECT_THAT(classes(classify(values({3, 1}, {-2, 2, 0.4F}), "Gemm")), ElementsAre(0, 1, 1));
-  EXPECT_THAT(probabilities(classify(values({2}, {0.25F, 0.75F}), "Sigmoid")), ElementsAre(0.75F, 0.25F, 0.25F, 0.75F));
+  EXPECT_THAT(probabilities(classify(values({2}, {0.25F, 0.75F}), "sigmoid")), ElementsAre(0.75F, 0.25F, 0.25F, 0.75F));
 }
 
 TEST(Classification, RefusesOtherShapes) {

@@ -1,5 +1,5 @@
 // Copyright The Thalweg Authors. SPDX-License-Identifier: Apache-2.0
-#include "infer/measure.h"
+#include "model/measure.h"
 
 #include <gtest/gtest.h>
 
@@ -24,7 +24,7 @@ TEST(Measure, PercentilesAreValuesThatWereSeen) {
 }
 
 TEST(Measure, EveryStreamRuns) {
-  const InferenceModel model = InferenceModel::load_bytes(bytes_of(small_model()));
+  const Model model = Model::load_bytes(bytes_of(small_model()));
   const Measurement measured =
       measure(model, {Tensor::full<float>({1, 2}, 1.0F)}, {.streams = 3, .seconds = 0, .min_runs = 5});
   EXPECT_EQ(measured.runs, 15);
@@ -32,7 +32,7 @@ TEST(Measure, EveryStreamRuns) {
 }
 
 TEST(Measure, AFailureInAnyStreamComesOut) {
-  const InferenceModel model = InferenceModel::load_bytes(bytes_of(small_model()));
+  const Model model = Model::load_bytes(bytes_of(small_model()));
   const std::string text = error_text([&] {
     measure(model, {Tensor::full<float>({1, 9}, 1.0F)}, {.streams = 2, .seconds = 0});
   });

@@ -4,7 +4,7 @@
 #include <functional>
 #include <vector>
 
-#include "thalweg/inference.h"
+#include "thalweg/model.h"
 
 namespace thalweg {
 
@@ -33,7 +33,7 @@ struct Measurement {
 };
 
 /// Runs a model again and again with the same inputs, from several threads if asked to.
-Measurement measure(const InferenceModel& model, const std::vector<Tensor>& inputs, const MeasureOptions& options);
+Measurement measure(const Model& model, const std::vector<Tensor>& inputs, const MeasureOptions& options);
 
 /// Of at least one number, in any order.
 Latency latency_of(std::vector<double> milliseconds);

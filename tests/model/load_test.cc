@@ -9,7 +9,7 @@
 #include "support/error_text.h"
 #include "support/op_check.h"
 #include "support/temporary_directory.h"
-#include "thalweg/inference.h"
+#include "thalweg/model.h"
 
 namespace thalweg {
 namespace {
@@ -42,8 +42,8 @@ onnx::ModelProto model_of(std::vector<onnx::NodeProto> nodes, std::vector<onnx::
   return model;
 }
 
-TEST(InferenceModel, DescribesAndRunsForAnyBatch) {
-  const InferenceModel model = InferenceModel::load_bytes(bytes_of(small_model()));
+TEST(LoadedModel, DescribesAndRunsForAnyBatch) {
+  const Model model = Model::load_bytes(bytes_of(small_model()));
   ASSERT_EQ(model.inputs().size(), 1U);
   EXPECT_EQ(model.inputs()[0].name, "x");
   EXPECT_EQ(model.inputs()[0].dtype, DType::kF32);
@@ -54,7 +54,7 @@ TEST(InferenceModel, DescribesAndRunsForAnyBatch) {
   EXPECT_EQ(model.summary().parameters, 2);
   EXPECT_EQ(model.summary().weight_bytes, 2 * sizeof(float));
   for (int64_t batch = 1; batch <= 3; ++batch) {
-    const Tensor y = model.run({Tensor::full<float>({batch, 2}, 1.5F)}).at(0);
+    const Tensor y = model.predict({Tensor::full<float>({batch, 2}, 1.5F)}).at(0);
     ASSERT_EQ(y.shape(), (Shape{batch, 2}));
     EXPECT_EQ(y.data<float>()[0], 2.5F);
     EXPECT_EQ(y.data<float>()[1], 0.0F);
@@ -62,92 +62,92 @@ TEST(InferenceModel, DescribesAndRunsForAnyBatch) {
   EXPECT_THAT(model.explain({Tensor::full<float>({4, 2}, 1.0F)}), HasSubstr("ms"));
 }
 
-TEST(InferenceModel, InputsThatDoNotFitAreNamed) {
-  const InferenceModel model = InferenceModel::load_bytes(bytes_of(small_model()));
-  EXPECT_THAT(error_text([&] { model.run({}); }), HasSubstr("takes 1 inputs, got 0"));
+TEST(LoadedModel, InputsThatDoNotFitAreNamed) {
+  const Model model = Model::load_bytes(bytes_of(small_model()));
+  EXPECT_THAT(error_text([&] { model.predict({}); }), HasSubstr("takes 1 inputs, got 0"));
   EXPECT_THAT(error_text([&] {
-                model.run({Tensor::full<float>({1, 3}, 0.0F)});
+                model.predict({Tensor::full<float>({1, 3}, 0.0F)});
               }),
               AllOf(HasSubstr("\"x\""), HasSubstr("[1,3]")));
-  EXPECT_THAT(error_text([&] { model.run({Tensor::full<double>({1, 2}, 0.0)}); }), HasSubstr("f64"));
+  EXPECT_THAT(error_text([&] { model.predict({Tensor::full<double>({1, 2}, 0.0)}); }), HasSubstr("f64"));
 }
 
-TEST(InferenceModel, OneErrorListsAllThatIsUnsupported) {
+TEST(LoadedModel, OneErrorListsAllThatIsUnsupported) {
   onnx::ModelProto model = small_model();
   model.graph.node.push_back({"first", "Frobnicate", "", "", {"s"}, {"t"}, {}});
   model.graph.node.push_back({"second", "Add", "com.example", "", {"s", "s"}, {"u"}, {}});
-  EXPECT_THAT(error_text([&] { InferenceModel::load_bytes(bytes_of(model)); }),
+  EXPECT_THAT(error_text([&] { Model::load_bytes(bytes_of(model)); }),
               AllOf(HasSubstr("2 nodes are not supported"), HasSubstr("Frobnicate \"first\""),
                     HasSubstr("com.example.Add \"second\"")));
 }
 
-TEST(InferenceModel, GraphsThatCannotBeOrderedAreErrors) {
+TEST(LoadedModel, GraphsThatCannotBeOrderedAreErrors) {
   onnx::ModelProto cyclic = small_model();
   cyclic.graph.node[0].input = {"y", "b"};
   EXPECT_THAT(error_text([&] {
-                InferenceModel::load_bytes(bytes_of(cyclic)).run({Tensor::full<float>({1, 2}, 0.0F)});
+                Model::load_bytes(bytes_of(cyclic)).predict({Tensor::full<float>({1, 2}, 0.0F)});
               }),
               AllOf(HasSubstr("Add \"sum\""), HasSubstr("depends on its own result")));
   onnx::ModelProto missing = small_model();
   missing.graph.node[0].input = {"nowhere", "b"};
   EXPECT_THAT(error_text([&] {
-                InferenceModel::load_bytes(bytes_of(missing)).run({Tensor::full<float>({1, 2}, 0.0F)});
+                Model::load_bytes(bytes_of(missing)).predict({Tensor::full<float>({1, 2}, 0.0F)});
               }),
               HasSubstr("nowhere"));
   onnx::ModelProto twice = small_model();
   twice.graph.node[1].output = {"s"};
-  EXPECT_THAT(error_text([&] { InferenceModel::load_bytes(bytes_of(twice)); }), HasSubstr("makes \"s\" as well"));
+  EXPECT_THAT(error_text([&] { Model::load_bytes(bytes_of(twice)); }), HasSubstr("makes \"s\" as well"));
 }
 
-TEST(InferenceModel, OpsetsOutOfRangeAreRefused) {
+TEST(LoadedModel, OpsetsOutOfRangeAreRefused) {
   onnx::ModelProto model = small_model();
   model.opset_import = {{"", 6}};
-  EXPECT_THAT(error_text([&] { InferenceModel::load_bytes(bytes_of(model)); }), HasSubstr("opset 6"));
+  EXPECT_THAT(error_text([&] { Model::load_bytes(bytes_of(model)); }), HasSubstr("opset 6"));
   model.opset_import = {{"", 1000}};
-  EXPECT_THAT(error_text([&] { InferenceModel::load_bytes(bytes_of(model)); }), HasSubstr("opset 1000"));
+  EXPECT_THAT(error_text([&] { Model::load_bytes(bytes_of(model)); }), HasSubstr("opset 1000"));
 }
 
-TEST(InferenceModel, NodesInAnyOrder) {
+TEST(LoadedModel, NodesInAnyOrder) {
   onnx::ModelProto model = small_model();
   std::swap(model.graph.node[0], model.graph.node[1]);
-  const Tensor y = InferenceModel::load_bytes(bytes_of(model)).run({Tensor::full<float>({1, 2}, 3.0F)}).at(0);
+  const Tensor y = Model::load_bytes(bytes_of(model)).predict({Tensor::full<float>({1, 2}, 3.0F)}).at(0);
   EXPECT_EQ(y.data<float>()[0], 4.0F);
 }
 
-TEST(InferenceModel, ShapesThatTheModelComputes) {
+TEST(LoadedModel, ShapesThatTheModelComputes) {
   // y = reshape(x, shape(z)): the shape of one input decides that of the result.
   const onnx::ModelProto model =
       model_of({node("Shape", {"z"}, {"s"}), node("Reshape", {"x", "s"}, {"y"})},
                {value_info("x", {-1}), value_info("z", {-1, -1})}, {value_info("y", {-1, -1})});
-  const InferenceModel loaded = InferenceModel::load_bytes(bytes_of(model));
+  const Model loaded = Model::load_bytes(bytes_of(model));
   const Tensor x = Tensor::full<float>({6}, 1.0F);
-  EXPECT_EQ(loaded.run({x, Tensor::full<float>({2, 3}, 0.0F)})[0].shape(), (Shape{2, 3}));
-  EXPECT_EQ(loaded.run({x, Tensor::full<float>({6, 1}, 0.0F)})[0].shape(), (Shape{6, 1}));
+  EXPECT_EQ(loaded.predict({x, Tensor::full<float>({2, 3}, 0.0F)})[0].shape(), (Shape{2, 3}));
+  EXPECT_EQ(loaded.predict({x, Tensor::full<float>({6, 1}, 0.0F)})[0].shape(), (Shape{6, 1}));
 }
 
-TEST(InferenceModel, ShapesThatAreInputs) {
+TEST(LoadedModel, ShapesThatAreInputs) {
   const onnx::ModelProto model =
       model_of({node("Reshape", {"x", "s"}, {"y"})},
                {value_info("x", {6}), value_info("s", {2}, onnx::DataType::kInt64)}, {value_info("y", {-1, -1})});
-  const InferenceModel loaded = InferenceModel::load_bytes(bytes_of(model));
+  const Model loaded = Model::load_bytes(bytes_of(model));
   const Tensor x = Tensor::full<float>({6}, 1.0F);
-  EXPECT_EQ(loaded.run({x, Tensor::from<int64_t>({2}, {2, 3})})[0].shape(), (Shape{2, 3}));
-  EXPECT_EQ(loaded.run({x, Tensor::from<int64_t>({2}, {3, -1})})[0].shape(), (Shape{3, 2}));
+  EXPECT_EQ(loaded.predict({x, Tensor::from<int64_t>({2}, {2, 3})})[0].shape(), (Shape{2, 3}));
+  EXPECT_EQ(loaded.predict({x, Tensor::from<int64_t>({2}, {3, -1})})[0].shape(), (Shape{3, 2}));
 }
 
-TEST(InferenceModel, ShapesThatDependOnTheData) {
+TEST(LoadedModel, ShapesThatDependOnTheData) {
   // Positions of elements above 0, doubled, then reshaped by their own number: three stages.
   const onnx::ModelProto model =
       model_of({node("Relu", {"x"}, {"r"}), node("NonZero", {"r"}, {"n"}), node("Add", {"n", "n"}, {"d"}),
                 node("Shape", {"d"}, {"s"}), node("Expand", {"one", "s"}, {"y"})},
                {value_info("x", {-1}), value_info("one", {1})}, {value_info("y", {-1, -1}), value_info("d", {-1, -1})});
-  const InferenceModel loaded = InferenceModel::load_bytes(bytes_of(model));
+  const Model loaded = Model::load_bytes(bytes_of(model));
   const Tensor one = Tensor::full<float>({1}, 7.0F);
-  const auto results = loaded.run({Tensor::from<float>({4}, {-1, 2, 0, 3}), one});
+  const auto results = loaded.predict({Tensor::from<float>({4}, {-1, 2, 0, 3}), one});
   EXPECT_EQ(results[0].shape(), (Shape{1, 2}));
   EXPECT_EQ(results[1].data<int64_t>()[0], 2);
   EXPECT_EQ(results[1].data<int64_t>()[1], 6);
-  EXPECT_EQ(loaded.run({Tensor::from<float>({4}, {1, 2, 0, 3}), one})[0].shape(), (Shape{1, 3}));
+  EXPECT_EQ(loaded.predict({Tensor::from<float>({4}, {1, 2, 0, 3}), one})[0].shape(), (Shape{1, 3}));
 }
 
 onnx::TensorProto integer_initializer(const std::string& name, int64_t value) {
@@ -159,33 +159,33 @@ onnx::TensorProto integer_initializer(const std::string& name, int64_t value) {
   return tensor;
 }
 
-TEST(InferenceModel, TheLargestIntegerMeansNoLimit) {
+TEST(LoadedModel, TheLargestIntegerMeansNoLimit) {
   // What PyTorch writes for "all boxes".
   onnx::ModelProto model = model_of({node("NonMaxSuppression", {"boxes", "scores", "most"}, {"kept"})},
                                     {value_info("boxes", {1, 2, 4}), value_info("scores", {1, 1, 2})},
                                     {value_info("kept", {-1, 3}, onnx::DataType::kInt64)});
   model.graph.initializer = {integer_initializer("most", std::numeric_limits<int64_t>::max())};
-  const InferenceModel loaded = InferenceModel::load_bytes(bytes_of(model));
+  const Model loaded = Model::load_bytes(bytes_of(model));
   const Tensor boxes = Tensor::from<float>({1, 2, 4}, {0, 0, 1, 1, 2, 2, 3, 3});
-  EXPECT_EQ(loaded.run({boxes, Tensor::from<float>({1, 1, 2}, {0.5F, 0.6F})})[0].shape(), (Shape{2, 3}));
+  EXPECT_EQ(loaded.predict({boxes, Tensor::from<float>({1, 1, 2}, {0.5F, 0.6F})})[0].shape(), (Shape{2, 3}));
 }
 
-TEST(InferenceModel, AskingForTooMuchMemoryIsAnError) {
+TEST(LoadedModel, AskingForTooMuchMemoryIsAnError) {
   onnx::ModelProto model = model_of({node("ConstantOfShape", {"n"}, {"y"})}, {}, {value_info("y", {-1})});
   model.graph.initializer = {integer_initializer("n", int64_t{1} << 39)};
-  EXPECT_THAT(error_text([&] { InferenceModel::load_bytes(bytes_of(model)).run({}); }),
+  EXPECT_THAT(error_text([&] { Model::load_bytes(bytes_of(model)).predict({}); }),
               AllOf(HasSubstr("f32[549755813888]"), HasSubstr("more than the limit")));
 }
 
-TEST(InferenceModel, ThreadsShareAModel) {
-  const InferenceModel model = InferenceModel::load_bytes(
+TEST(LoadedModel, ThreadsShareAModel) {
+  const Model model = Model::load_bytes(
       bytes_of(small_model()), {.precision = Precision::kF32, .threads = 1, .max_programs = 2});
   std::vector<std::thread> threads;
   std::vector<float> sums(4, 0.0F);
   for (size_t t = 0; t < sums.size(); ++t) {
     threads.emplace_back([&, t] {
       for (int64_t i = 0; i < 50; ++i) {
-        const Tensor y = model.run({Tensor::full<float>({1 + i % 3, 2}, static_cast<float>(t))}).at(0);
+        const Tensor y = model.predict({Tensor::full<float>({1 + i % 3, 2}, static_cast<float>(t))}).at(0);
         sums[t] += y.data<float>()[0];
       }
     });
@@ -194,24 +194,24 @@ TEST(InferenceModel, ThreadsShareAModel) {
   for (size_t t = 0; t < sums.size(); ++t) EXPECT_EQ(sums[t], 50.0F * static_cast<float>(t + 1));
 }
 
-TEST(InferenceModel, EveryTruncationOfAFileIsAnErrorOrAModel) {
+TEST(LoadedModel, EveryTruncationOfAFileIsAnErrorOrAModel) {
   const TemporaryDirectory directory;
   const std::string whole = bytes_of(small_model());
   const std::string path = directory / "cut.onnx";
   for (size_t length = 0; length < whole.size(); ++length) {
     write_bytes(path, whole.substr(0, length));
-    const std::string text = error_text([&] { InferenceModel::load(path); });
+    const std::string text = error_text([&] { Model::load(path); });
     EXPECT_TRUE(text == "no error" || text.find(path) != std::string::npos) << length << ": " << text;
   }
-  EXPECT_THAT(error_text([&] { InferenceModel::load(directory / "none.onnx"); }), HasSubstr("none.onnx"));
+  EXPECT_THAT(error_text([&] { Model::load(directory / "none.onnx"); }), HasSubstr("none.onnx"));
 }
 
-TEST(InferenceModel, AttributesOfAnotherKindAreErrors) {
+TEST(LoadedModel, AttributesOfAnotherKindAreErrors) {
   onnx::ModelProto model = small_model();
   model.graph.node[1] = node("Softmax", {"s"}, {"y"});
   model.graph.node[1].attribute = {integer("axis", 5)};
   EXPECT_THAT(error_text([&] {
-                InferenceModel::load_bytes(bytes_of(model)).run({Tensor::full<float>({1, 2}, 0.0F)});
+                Model::load_bytes(bytes_of(model)).predict({Tensor::full<float>({1, 2}, 0.0F)});
               }),
               AllOf(HasSubstr("Softmax \"Softmax_node\""), HasSubstr("axis 5 does not exist")));
 }

@@ -1,5 +1,5 @@
 // Copyright The Thalweg Authors. SPDX-License-Identifier: Apache-2.0
-#include "infer/output_comparison.h"
+#include "model/output_comparison.h"
 
 #include <algorithm>
 #include <cmath>

@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "thalweg/safetensors.h"
-#include "train/model_impl.h"
+#include "model/model_impl.h"
 
 namespace thalweg {
 
