@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "thalweg/graph.h"
+#include "thalweg/onnx.h"
 #include "thalweg/passes.h"
 #include "thalweg/profile.h"
 
@@ -31,6 +32,8 @@ struct InferenceOptions {
   /// A run that takes longer ends with an Error before its next part or iteration: a small file can loop forever. 0: no
   /// limit.
   double max_seconds = 0;
+  /// Of a model that is read from a file, when it is trained; nothing: as the file says (onnx::load_for_training).
+  std::optional<onnx::BatchNormTraining> train_batch_norm = {};
 };
 
 /// What goes into or comes out of a model.

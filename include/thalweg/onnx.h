@@ -3,6 +3,8 @@
 
 #include <functional>
 #include <map>
+#include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -10,7 +12,9 @@
 
 namespace thalweg::onnx {
 
-/// Writes what the graph computes at inference as an ONNX file (opset 21), which replaces the file at `path` in one go.
+/// Writes what the graph computes at inference as an ONNX file, which replaces the file at `path` in one go: in opset 21,
+/// or in that of the file that the graph comes from. A metadata property says which weights are trained and that batch
+/// norms learn, so that the file can be trained on; dropout is in it, which does nothing at inference.
 /// `weight` gives the content of a parameter or state by its name. If the weights are too many for one protocol buffer
 /// (about 2 GB), they go to `path` + ".data" beside it.
 ///
@@ -22,11 +26,28 @@ void save(const Graph& graph, const std::function<Tensor(const std::string& name
 Tensor to_bytes(const Graph& graph, const std::function<Tensor(const std::string& name)>& weight,
                 const std::map<std::string, std::string>& metadata = {});
 
-/// The graph of an ONNX file in a form that can be trained: the outermost dimension of every input is free, and arrays
-/// of f32 among the initialisers are parameters. Batch norms keep the statistics that they have; dropout does nothing.
+/// Writes the graph itself as an ONNX file, with nodes of our own ops: how a model that is to be trained gets from one
+/// process to another of the same version. `weight` gives the content of a parameter or state by its name; without it,
+/// the graph's own data serve.
+void save_exactly(const Graph& graph, const std::string& path,
+                  const std::function<Tensor(const std::string& name)>& weight = nullptr);
+
+/// What the statistics of batch norms do while a model from a file is trained.
+enum class BatchNormTraining {
+  kFrozen,  ///< they stay as the file has them, and normalise the batches
+  kLearned  ///< batches are normalised by themselves, and the statistics follow them
+};
+const char* name_of(BatchNormTraining training);
+BatchNormTraining batch_norm_training_from_name(const std::string& name);
+
+/// The graph of an ONNX file, weights inside, with the outermost dimension of every input free. Arrays of f32 among the
+/// initialisers are trained parameters, unless the file says otherwise. Batch norms learn as asked; if nothing is asked,
+/// where the file says so (its nodes are in training mode, or Thalweg wrote it from such a model). Dropout is active
+/// while the graph is trained.
 ///
-/// Throws one Error that lists every node which is not supported, or whose shapes depend on the content of data.
-std::unique_ptr<Graph> load_for_training(const std::string& path);
+/// Throws one Error that lists every node which is not supported.
+std::unique_ptr<Graph> load_for_training(const std::string& path,
+                                         std::optional<BatchNormTraining> batch_norms = std::nullopt);
 
 /// The other files that an ONNX file has tensors in, as it names them, sorted; none for a file that is no model, of
 /// which loading it says more.

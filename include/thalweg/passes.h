@@ -29,6 +29,8 @@ Tuning tuning_from_name(const std::string& name);
 /// Turns a model in training form into one that infers: batch norms read their running statistics (the states named by
 /// the node's attributes "running_mean" and "running_variance"), dropout goes, assignments go.
 void to_inference(Graph& graph);
+/// The same for a file that can be trained on: dropout stays.
+void to_portable(Graph& graph);
 
 /// conv/linear + ReLU, batch norm + ReLU, batch norm + add + ReLU become one node each. Before autodiff: the fused
 /// nodes have gradient rules of their own.

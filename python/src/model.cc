@@ -7,7 +7,6 @@
 #include "engine_calls.h"
 #include "model_building.h"
 #include "modules.h"
-#include "thalweg/graph_file.h"
 #include "thalweg/input_error.h"
 
 namespace thalweg::python {
@@ -105,7 +104,7 @@ void load_weights(Model& model, const PathText& path, bool strict) {
 
 void save_for_training(const Model& model, const PathText& path) {
   call_engine(
-      [&] { save_graph(model.graph(), path.text, [&](const std::string& name) { return model.weight(name); }); });
+      [&] { onnx::save_exactly(model.graph(), path.text, [&](const std::string& name) { return model.weight(name); }); });
 }
 
 void bind_constructors(nb::class_<Model>& type) {

@@ -6,7 +6,7 @@ import tempfile
 
 from thalweg._core import Graph, Model
 
-_GRAPH = "graph.safetensors"
+_GRAPH = "graph.onnx"
 _MODEL = "model.onnx"
 
 

@@ -10,7 +10,7 @@
 #include "job/training.h"
 #include "thalweg/c_training.h"
 #include "thalweg/fit_data.h"
-#include "thalweg/graph_file.h"
+#include "thalweg/onnx.h"
 
 namespace thalweg::capi {
 namespace {
@@ -37,7 +37,7 @@ tw_status tw_training_model(const char* source, const char* settings, const char
     file.finish();
     thalweg::job::fit_together(*graph, training, file);
     const thalweg::job::MemoryEstimate memory = thalweg::job::estimate_memory(*graph, training);
-    if (path != nullptr) thalweg::save_graph(*graph, path);
+    if (path != nullptr) thalweg::onnx::save_exactly(*graph, path);
     const nlohmann::json text = {{"inputs", thalweg::capi::describe(graph->inputs())},
                                  {"outputs", thalweg::capi::describe(graph->outputs())},
                                  {"loss", training.loss_name},

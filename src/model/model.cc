@@ -58,7 +58,7 @@ Model::Impl::Impl(std::unique_ptr<Graph> model_graph, const InferenceOptions& gi
 Model::Impl::Impl(const std::shared_ptr<const onnx::ModelFile>& file, const InferenceOptions& given)
     : name(file->name), opset(file->opset("")) {
   const ScopedLimits limits(given.max_memory == 0 ? machine_memory() : given.max_memory, 0);
-  onnx::ImportedModel imported = onnx::import_model(file);
+  onnx::ImportedModel imported = onnx::import_model(file, given.train_batch_norm);
   graph = std::move(imported.graph);
   variables = std::make_shared<Variables>(std::move(imported.weights));
   producer = imported.producer;

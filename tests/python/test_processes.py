@@ -90,7 +90,7 @@ def use_everything(fitted, folder, answer):
     model.load_state_dict(weights)
     model.save_weights(f"{folder}/weights.safetensors")
     model.load_weights(f"{folder}/weights.safetensors")
-    model.save_for_training(f"{folder}/graph.safetensors")
+    model.save_for_training(f"{folder}/graph.onnx")
     model.explain([x])
     model.save(f"{folder}/model.onnx")
     loaded = thalweg.Model.load(f"{folder}/model.onnx")

@@ -53,7 +53,6 @@ PUBLIC_HEADER = {
     "npy": "formats",
     "onnx": "formats",
     "safetensors": "formats",
-    "graph_file": "formats",
     "tensorboard": "formats",
     "fit_data": "train",
     "rate_finder": "train",

@@ -83,7 +83,7 @@ def _source(model, inputs, example_inputs):
     """A path or a name that the estimator takes."""
     if isinstance(model, (str, pathlib.Path)):
         return str(model)
-    path = pathlib.Path(_folder.name) / f"{uuid.uuid4()}.safetensors"
+    path = pathlib.Path(_folder.name) / f"{uuid.uuid4()}.onnx"
     _trainable(model, inputs, example_inputs).save_for_training(str(path))
     return path.as_uri()
 

@@ -97,7 +97,16 @@ void write_batch_norm(Exporter& exporter, const Node& node) {
   std::vector<std::string> inputs;
   for (const Value* input : node.inputs()) inputs.push_back(exporter.name(input));
   exporter.emit(node.output(), "BatchNormalization", inputs,
-                {real_attribute("epsilon", node.attrs().real("epsilon", 1e-5))});
+                {real_attribute("epsilon", node.attrs().real("epsilon", 1e-5)),
+                 real_attribute("momentum", node.attrs().real("momentum", 0.9))});
+}
+
+/// Does nothing at inference.
+void write_dropout(Exporter& exporter, const Node& node) {
+  const std::string ratio =
+      exporter.constant(Tensor::scalar<float>(static_cast<float>(node.attrs().real("probability"))), "ratio");
+  exporter.emit(node.output(), "Dropout", {exporter.name(node.input(0)), ratio},
+                {integer_attribute("seed", node.attrs().integer("seed"))});
 }
 
 std::string ones(Exporter& exporter, const Shape& shape) {
@@ -137,6 +146,7 @@ const RegisterWriters kWriters({
     {"linear", write_linear},
     {"attention", write_attention},
     {"batch_norm_inference", write_batch_norm},
+    {"dropout", write_dropout},
     {"layer_norm", write_layer_norm},
     {"group_norm", write_group_norm},
     {"softmax", along_axis("Softmax")},

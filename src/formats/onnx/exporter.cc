@@ -1,11 +1,14 @@
 // Copyright The Thalweg Authors. SPDX-License-Identifier: Apache-2.0
 #include "formats/onnx/exporter.h"
 
+#include <algorithm>
+#include <cmath>
 #include <map>
 #include <optional>
 
 #include "base/text.h"
 #include "formats/onnx/tensor_data.h"
+#include "formats/onnx/training_form.h"
 #include "graph/compose.h"
 #include "graph/host_op.h"
 
@@ -51,10 +54,25 @@ std::optional<AttributeProto> to_proto(Exporter& exporter, const Node& node, con
     const Node& node;
     AttributeProto& proto;
     void operator()(int64_t value) const { proto = integer_attribute(proto.name, value); }
-    void operator()(double value) const { proto = real_attribute(proto.name, value); }
+    void operator()(double value) const { (*this)(std::vector<double>{value}, {}); }
     void operator()(const std::string& value) const { proto = text_attribute(proto.name, value); }
     void operator()(const std::vector<int64_t>& values) const { proto = integers_attribute(proto.name, values); }
     void operator()(const std::vector<double>& values) const {
+      (*this)(values, {static_cast<int64_t>(values.size())});
+    }
+    /// ONNX's attributes are of f32; what that cannot hold is a tensor, under a name that says so.
+    void operator()(const std::vector<double>& values, const Shape& shape) const {
+      const bool fits = std::all_of(values.begin(), values.end(), [](double value) {
+        return std::isnan(value) || static_cast<double>(static_cast<float>(value)) == value;
+      });
+      if (node.op().infer && !fits) {
+        proto.name += kDoubleSuffix;
+        return (*this)(Tensor::from<double>(shape, values));
+      }
+      if (shape.rank() == 0) {
+        proto = real_attribute(proto.name, values[0]);
+        return;
+      }
       proto.type = Type::kFloats;
       proto.floats.assign(values.begin(), values.end());
     }
@@ -75,9 +93,9 @@ std::optional<AttributeProto> to_proto(Exporter& exporter, const Node& node, con
   return proto;
 }
 
-/// A node of an operator that ONNX has, as it was read.
-void write_standard(Exporter& exporter, const Node& node) {
-  const std::string& op = node.op_name();
+/// A node of an operator that ONNX has, as it was read; or one of our own ops, for ourselves.
+void write_as_it_is(Exporter& exporter, const Node& node) {
+  const std::string op = node.op().infer ? std::string(kOwnDomain) + "." + node.op_name() : node.op_name();
   const size_t dot = op.rfind('.');
   std::vector<std::string> inputs;
   const size_t own_inputs = node.inputs().size() - static_cast<size_t>(node.attrs().integer(kCaptures));
@@ -88,7 +106,7 @@ void write_standard(Exporter& exporter, const Node& node) {
   }
   const std::string domain = op.substr(0, dot);
   exporter.emit_outputs({node.outputs().begin(), node.outputs().end()}, op.substr(dot + 1), inputs, attributes,
-                        domain == "onnx" ? "" : domain);
+                        domain == "onnx" ? "" : domain, node.name());
 }
 
 }  // namespace
@@ -139,12 +157,12 @@ std::string Exporter::unique(const std::string& wanted) {
 
 std::string Exporter::name(const Value* value) {
   if (value == nullptr) return "";
-  const auto known = names_.find(value);
-  if (known != names_.end()) return known->second;
-  const std::string made = unique(value->name());
-  names_[value] = made;
-  if (value->kind() != Value::Kind::kComputed) add_initializer(made, content(value));
-  return made;
+  const auto [entry, fresh] = names_.try_emplace(value);
+  if (fresh) entry->second = unique(value->name());
+  const std::string name = entry->second;
+  const bool given = value->kind() == Value::Kind::kComputed || value->kind() == Value::Kind::kInput;
+  if (!given && written_.insert(value).second) add_initializer(name, content(value));
+  return name;
 }
 
 Tensor Exporter::content(const Value* value) {
@@ -187,11 +205,11 @@ std::string Exporter::number(const Value* like, double value) {
 
 void Exporter::emit_outputs(const std::vector<const Value*>& outputs, const std::string& op_type,
                             const std::vector<std::string>& inputs, const std::vector<AttributeProto>& attributes,
-                            const std::string& domain) {
+                            const std::string& domain, const std::string& node_name) {
   NodeProto node;
   node.domain = domain;
   for (const Value* output : outputs) node.output.push_back(name(output));
-  node.name = node.output[0];
+  node.name = node_name.empty() ? node.output[0] : node_name;
   node.op_type = op_type;
   node.input = inputs;
   while (!node.input.empty() && node.input.back().empty()) node.input.pop_back();
@@ -222,6 +240,17 @@ std::string Exporter::emit(const std::string& op_type, const std::vector<std::st
   return emit_many(op_type, inputs, 1, attributes)[0];
 }
 
+/// Weights keep their names: whoever trains on finds them by these.
+void Exporter::name_weights() {
+  for (const auto* group : {&graph_.parameters(), &graph_.states()}) {
+    for (const Value* weight : *group) {
+      if (names_.count(weight) == 0) names_[weight] = unique(weight->name());
+      // Those that nothing reads are only assigned to.
+      if (form_ == Form::kExact) name(weight);
+    }
+  }
+}
+
 /// Outputs keep their names, whatever else has one of them. What is no result of a node is copied by one.
 void Exporter::name_outputs() {
   for (const Value* output : graph_.outputs()) {
@@ -235,10 +264,10 @@ std::vector<std::string> Exporter::write_nodes() {
   for (const auto& node : graph_.nodes()) {
     const auto writer = registry().find(node->op_name());
     try {
-      if (writer != registry().end()) {
+      if (!node->op().infer || form_ == Form::kExact) {
+        write_as_it_is(*this, *node);
+      } else if (writer != registry().end()) {
         writer->second(*this, *node);
-      } else if (!node->op().infer) {
-        write_standard(*this, *node);
       } else {
         problems.push_back(describe(*node) + ": ONNX has no such operator, or it is not written yet");
       }
@@ -257,6 +286,7 @@ GraphProto Exporter::run() {
     names_[input] = unique(input->name());
     proto_.input.push_back(describe_value(names_[input], *input));
   }
+  name_weights();
   name_outputs();
   const std::vector<std::string> problems = write_nodes();
   TW_REQUIRE(problems.empty(), "graph '", graph_.name(), "' cannot be written as ONNX:\n  ", join(problems, "\n  "));
@@ -272,7 +302,7 @@ GraphProto Exporter::run() {
 GraphProto Exporter::run_body(const Node& node, const std::string& attribute) {
   const std::shared_ptr<Graph> body = node.attrs().graph(attribute);
   const std::vector<int64_t> places = node.attrs().integers(attribute + kCapturesOf);
-  Exporter inner(*body, weight_);
+  Exporter inner(*body, weight_, form_);
   // Names of the graph around it must not be taken for its own.
   inner.used_ = used_;
   const size_t own_inputs = body->inputs().size() - places.size();

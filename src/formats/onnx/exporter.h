@@ -23,7 +23,12 @@ using WeightReader = std::function<Tensor(const std::string& name)>;
 /// Builds the ONNX graph for a Graph. Values get the names they have there, made unique.
 class Exporter {
  public:
-  Exporter(const Graph& graph, WeightReader weight) : graph_(graph), weight_(std::move(weight)) {}
+  enum class Form {
+    kPortable,  ///< operators that every runtime has
+    kExact      ///< nodes of our own ops as they are, for our own processes
+  };
+  Exporter(const Graph& graph, WeightReader weight, Form form = Form::kPortable)
+      : graph_(graph), weight_(std::move(weight)), form_(form) {}
 
   /// Throws one Error that lists all nodes for which there is no ONNX operator.
   GraphProto run();
@@ -45,7 +50,7 @@ class Exporter {
                                      size_t num_outputs, const std::vector<AttributeProto>& attributes = {});
   void emit_outputs(const std::vector<const Value*>& outputs, const std::string& op_type,
                     const std::vector<std::string>& inputs, const std::vector<AttributeProto>& attributes = {},
-                    const std::string& domain = "");
+                    const std::string& domain = "", const std::string& node_name = "");
   /// Points into the tensor, which is kept.
   TensorProto tensor_proto(const std::string& name, const Tensor& tensor);
   std::string constant(const Tensor& tensor, const std::string& hint = "constant");
@@ -59,13 +64,17 @@ class Exporter {
   std::string unique(const std::string& wanted);
   std::vector<std::string> write_nodes();
   void add_initializer(const std::string& name, const Tensor& tensor);
+  void name_weights();
   void name_outputs();
 
   const Graph& graph_;
   WeightReader weight_;
+  Form form_;
   GraphProto proto_;
   std::unordered_map<const Value*, std::string> names_;
   std::unordered_set<std::string> used_;
+  /// Weights and constants that are initialisers already.
+  std::unordered_set<const Value*> written_;
   std::vector<Tensor> tensors_;
 };
 

@@ -8,6 +8,7 @@
 
 #include "base/text.h"
 #include "formats/onnx/converter.h"
+#include "formats/onnx/training_form.h"
 #include "graph/host_op.h"
 
 namespace thalweg::onnx {
@@ -43,21 +44,78 @@ bool is_weight(const TensorProto& tensor) {
 constexpr size_t kBatchNormMean = 3;
 constexpr size_t kBatchNormVariance = 4;
 
-std::unordered_set<std::string> statistics_of(const GraphProto& graph) {
-  std::unordered_set<std::string> names;
-  for (const NodeProto& node : graph.node) {
-    if (node.op_type != "BatchNormalization" || node.input.size() <= kBatchNormVariance) continue;
-    names.insert(node.input[kBatchNormMean]);
-    names.insert(node.input[kBatchNormVariance]);
-  }
-  return names;
+bool is_batch_norm(const NodeProto& node) {
+  return node.op_type == "BatchNormalization" && normal_domain(node.domain).empty() &&
+         node.input.size() > kBatchNormVariance;
 }
+
+bool in_training_mode(const NodeProto& node) {
+  return std::any_of(node.attribute.begin(), node.attribute.end(), [](const AttributeProto& attribute) {
+    return attribute.name == "training_mode" && attribute.i != 0;
+  });
+}
+
+/// Which values of a model's outermost graph are weights, and what becomes of them in training.
+class WeightRoles {
+ public:
+  WeightRoles(const ModelFile& model, std::optional<BatchNormTraining> asked) {
+    for (const auto& [key, value] : model.proto.metadata_props) {
+      if (key == TrainingForm::kProperty) form_ = TrainingForm::from_text(value);
+    }
+    const GraphProto& graph = model.proto.graph;
+    std::unordered_map<std::string, const TensorProto*> initializers;
+    for (const TensorProto& tensor : graph.initializer) initializers.emplace(tensor.name, &tensor);
+    const std::unordered_set<std::string> read = read_values(graph);
+    for (const NodeProto& node : graph.node) {
+      if (!is_batch_norm(node)) continue;
+      const bool declared = form_.has_value() ? form_->batch_norms_learn : in_training_mode(node);
+      const bool wanted = asked.has_value() ? *asked == BatchNormTraining::kLearned : declared;
+      bool can = true;
+      for (size_t i = 1; i <= kBatchNormVariance; ++i) {
+        const auto found = initializers.find(node.input[i]);
+        can = can && found != initializers.end() && found->second->data_type == DataType::kFloat;
+      }
+      for (size_t i = 1; i < node.output.size(); ++i) can = can && read.count(node.output[i]) == 0;
+      for (const size_t i : {kBatchNormMean, kBatchNormVariance}) {
+        (wanted && can ? states_ : statistics_).insert(node.input[i]);
+      }
+    }
+  }
+
+  bool is_state(const std::string& name) const {
+    return states_.count(name) > 0 || (form_.has_value() && form_->states.count(name) > 0);
+  }
+  bool is_parameter(const TensorProto& tensor) const {
+    return is_weight(tensor) || (form_.has_value() && form_->is_weight(tensor.name));
+  }
+  bool is_trained(const std::string& name, DType dtype) const {
+    if (dtype != DType::kF32 || statistics_.count(name) > 0) return false;
+    return form_.has_value() ? form_->trained.count(name) > 0 : true;
+  }
+  /// Whether a batch norm that reads these statistics learns.
+  bool learns(const NodeProto& norm) const { return states_.count(norm.input[kBatchNormMean]) > 0; }
+  const std::optional<TrainingForm>& form() const { return form_; }
+
+ private:
+  static std::unordered_set<std::string> read_values(const GraphProto& graph) {
+    std::unordered_set<std::string> names;
+    for (const NodeProto& node : graph.node) names.insert(node.input.begin(), node.input.end());
+    for (const ValueInfoProto& info : graph.output) names.insert(info.name);
+    return names;
+  }
+
+  /// What the file itself says.
+  std::optional<TrainingForm> form_;
+  std::unordered_set<std::string> states_, statistics_;
+};
 
 /// One graph of a model, and through `outer_` those around it.
 class GraphImporter {
  public:
-  GraphImporter(const std::shared_ptr<const ModelFile>& model, const GraphProto& proto, GraphImporter* outer)
+  GraphImporter(const std::shared_ptr<const ModelFile>& model, const WeightRoles& roles, const GraphProto& proto,
+                GraphImporter* outer)
       : model_(model),
+        roles_(roles),
         proto_(proto),
         outer_(outer),
         graph_(std::make_unique<Graph>(proto.name.empty() ? "model" : proto.name)) {}
@@ -76,17 +134,22 @@ class GraphImporter {
   void add_nodes();
   /// False if an input does not exist yet.
   bool add_node(const NodeProto& node);
+  Node* add_own_node(const NodeProto& proto, const std::vector<Value*>& inputs, Attributes attrs);
   void set_attribute(const AttributeProto& attribute, Attributes& attrs, std::vector<Value*>& inputs);
   [[noreturn]] void fail_stuck(const std::vector<bool>& done);
   void mark_outputs();
+  /// The weights of a file that lists them, in their order, also those that nothing reads.
+  void define_listed_weights();
+  /// What states take after each run.
+  void add_assignments();
 
   const std::shared_ptr<const ModelFile>& model_;
+  const WeightRoles& roles_;
   const GraphProto& proto_;
   GraphImporter* outer_;
   std::unique_ptr<Graph> graph_;
   std::unordered_map<std::string, Value*> values_;
   std::unordered_map<std::string, const TensorProto*> initializers_;
-  std::unordered_set<std::string> statistics_;
   std::vector<StoredWeight> weights_;
   std::vector<Value*> captures_;
 };
@@ -106,10 +169,13 @@ void GraphImporter::require_single_makers() const {
 }
 
 Value* GraphImporter::define_initializer(const TensorProto& tensor) {
-  if (outer_ != nullptr || !is_weight(tensor)) return graph_->constant(model_->tensor(tensor));
+  const bool is_state = outer_ == nullptr && roles_.is_state(tensor.name);
+  if (outer_ != nullptr || (!is_state && !roles_.is_parameter(tensor))) {
+    return graph_->constant(model_->tensor(tensor), roles_.form().has_value() ? tensor.name : "");
+  }
   const TensorType type = model_->type(tensor);
-  Value* weight = graph_->held_parameter(tensor.name, type);
-  weight->set_trainable(type.dtype == DType::kF32 && statistics_.count(tensor.name) == 0);
+  Value* weight = is_state ? graph_->held_state(tensor.name, type) : graph_->held_parameter(tensor.name, type);
+  weight->set_trainable(!is_state && roles_.is_trained(tensor.name, type.dtype));
   weights_.push_back({tensor.name, type, [model = model_, &tensor] { return model->tensor_once(tensor); }});
   return weight;
 }
@@ -149,7 +215,7 @@ void GraphImporter::set_attribute(const AttributeProto& attribute, Attributes& a
       break;
     case Type::kGraph: {
       if (attribute.g == nullptr) break;
-      GraphImporter inner(model_, *attribute.g, this);
+      GraphImporter inner(model_, roles_, *attribute.g, this);
       attrs.set(attribute.name, std::shared_ptr<Graph>(inner.run()));
       std::vector<int64_t> places;
       for (Value* value : inner.captures()) {
@@ -177,8 +243,13 @@ bool GraphImporter::add_node(const NodeProto& proto) {
     return false;  // a graph inside reads what does not exist yet
   }
   if (inputs.size() > own_inputs) attrs.set(kCaptures, static_cast<int64_t>(inputs.size() - own_inputs));
-  const std::string op = op_name_of(proto.domain, proto.op_type);
-  Node* node = graph_->add_untyped(op, inputs, std::move(attrs), proto.output.size(), proto.name);
+  const bool standard = normal_domain(proto.domain).empty();
+  const bool learns = standard && outer_ == nullptr &&
+                      (is_batch_norm(proto) ? roles_.learns(proto) : proto.op_type == "Dropout" && !weights_.empty());
+  if (learns) attrs.set(kLearns, int64_t{1});
+  Node* node = proto.domain == kOwnDomain ? add_own_node(proto, inputs, std::move(attrs))
+                                          : graph_->add_untyped(op_name_of(proto.domain, proto.op_type), inputs,
+                                                                std::move(attrs), proto.output.size(), proto.name);
   std::vector<Value*> outputs = node->outputs();
   // What needs no input is known at once.
   if (inputs.empty() && node->op().compose && !node->op().impure) {
@@ -191,6 +262,28 @@ bool GraphImporter::add_node(const NodeProto& proto) {
     values_[proto.output[i]] = outputs[i];
   }
   return true;
+}
+
+/// A node of one of our own ops.
+Node* GraphImporter::add_own_node(const NodeProto& proto, const std::vector<Value*>& inputs, Attributes attrs) {
+  attrs.erase(ComposeContext::kOpsetAttribute);
+  const std::map<std::string, Attributes::Item> items = attrs.items();
+  for (const auto& [name, item] : items) {
+    if (!name.ends_with(kDoubleSuffix)) continue;
+    const Tensor numbers = attrs.tensor(name).to(DType::kF64);
+    const std::string own_name = name.substr(0, name.size() - std::string_view(kDoubleSuffix).size());
+    const auto* first = numbers.data<double>();
+    if (numbers.shape().rank() == 0) {
+      attrs.set(own_name, *first);
+    } else {
+      attrs.set(own_name, std::vector<double>(first, first + numbers.num_elements()));
+    }
+    attrs.erase(name);
+  }
+  const bool typed = std::all_of(inputs.begin(), inputs.end(),
+                                 [](const Value* value) { return value == nullptr || value->typed(); });
+  if (typed) return graph_->add(proto.op_type, inputs, std::move(attrs), proto.name);
+  return graph_->add_untyped(proto.op_type, inputs, std::move(attrs), proto.output.size(), proto.name);
 }
 
 /// ONNX asks for an order in which one pass suffices, but not all writers keep to it.
@@ -233,24 +326,44 @@ void GraphImporter::mark_outputs() {
   }
 }
 
+void GraphImporter::define_listed_weights() {
+  if (!roles_.form().has_value()) return;
+  for (const TensorProto& tensor : proto_.initializer) {
+    if (roles_.is_state(tensor.name) || roles_.form()->is_weight(tensor.name)) find(tensor.name);
+  }
+}
+
+void GraphImporter::add_assignments() {
+  if (!roles_.form().has_value()) return;
+  for (const auto& [state, value] : roles_.form()->assignments) {
+    Value* target = find(state);
+    Value* source = find(value);
+    TW_REQUIRE(target != nullptr && source != nullptr, model_->name, ": nothing makes ", printable(value), " or ",
+               printable(state), ", of which the one is to take the other");
+    graph_->assign(target, source);
+  }
+}
+
 std::unique_ptr<Graph> GraphImporter::run() {
   require_single_makers();
   for (const TensorProto& tensor : proto_.initializer) initializers_.emplace(tensor.name, &tensor);
-  statistics_ = statistics_of(proto_);
   for (const ValueInfoProto& info : proto_.input) {
     if (initializers_.count(info.name) > 0) continue;
     const auto type = declared_type(info);
     values_[info.name] = type.has_value() ? graph_->input(info.name, *type) : graph_->untyped_input(info.name);
   }
+  if (outer_ == nullptr) define_listed_weights();
   add_nodes();
   mark_outputs();
+  if (outer_ == nullptr) add_assignments();
   graph_->remove_dead_nodes();
   return std::move(graph_);
 }
 
 void collect_unknown(const GraphProto& graph, std::vector<std::string>& lines) {
   for (const NodeProto& node : graph.node) {
-    if (try_find_op(op_name_of(node.domain, node.op_type)) == nullptr) {
+    const bool own = node.domain == kOwnDomain;
+    if (try_find_op(own ? node.op_type : op_name_of(node.domain, node.op_type)) == nullptr) {
       lines.push_back(describe(node) + ": there is no such operator here");
     }
     for (const AttributeProto& attribute : node.attribute) {
@@ -261,18 +374,21 @@ void collect_unknown(const GraphProto& graph, std::vector<std::string>& lines) {
 
 }  // namespace
 
-ImportedModel import_model(const std::shared_ptr<const ModelFile>& model) {
+ImportedModel import_model(const std::shared_ptr<const ModelFile>& model,
+                           std::optional<BatchNormTraining> batch_norms) {
   std::vector<std::string> unknown;
   collect_unknown(model->proto.graph, unknown);
   TW_REQUIRE(unknown.empty(), model->name, ": ", unknown.size(), unknown.size() == 1 ? " node is" : " nodes are",
              " not supported:\n  ", join(unknown, "\n  "));
-  GraphImporter importer(model, model->proto.graph, nullptr);
+  const WeightRoles roles(*model, batch_norms);
+  GraphImporter importer(model, roles, model->proto.graph, nullptr);
   ImportedModel result;
   result.graph = importer.run();
   result.weights = importer.take_weights();
   result.producer = model->proto.producer_name;
   if (!model->proto.producer_version.empty()) result.producer += " " + model->proto.producer_version;
   for (const auto& [key, value] : model->proto.metadata_props) result.metadata[key] = value;
+  result.metadata.erase(TrainingForm::kProperty);
   for (const auto* infos : {&model->proto.graph.input, &model->proto.graph.output}) {
     for (const ValueInfoProto& info : *infos) {
       std::vector<std::string>& names = result.dimension_names[info.name];

@@ -8,12 +8,16 @@
 
 #include "formats/onnx/model_file.h"
 #include "tensor/stored_weight.h"
-#include "thalweg/graph.h"
+#include "thalweg/onnx.h"
 
 namespace thalweg::onnx {
 
 /// How messages name an ONNX node: its operator, domain and name, or its first output if it has no name.
 std::string describe(const NodeProto& node);
+
+/// An attribute of nodes that behave in another way while the model is trained: batch norms whose statistics, states of
+/// the graph, learn, and dropout.
+inline constexpr const char* kLearns = "learns";
 
 /// A model as a graph, with dimensions free where the file does not say them.
 struct ImportedModel {
@@ -29,8 +33,9 @@ struct ImportedModel {
   std::map<std::string, std::vector<std::string>> dimension_names;
 };
 
-/// Throws an Error that lists every node, of graphs inside nodes too, for which there is no operator, or one that names
+/// `batch_norms`: as load_for_training. Throws an Error that lists every node, of graphs inside nodes too, for which there is no operator, or one that names
 /// the node that reads a value which nothing makes.
-ImportedModel import_model(const std::shared_ptr<const ModelFile>& model);
+ImportedModel import_model(const std::shared_ptr<const ModelFile>& model,
+                           std::optional<BatchNormTraining> batch_norms = std::nullopt);
 
 }  // namespace thalweg::onnx

@@ -1,6 +1,8 @@
 // Copyright The Thalweg Authors. SPDX-License-Identifier: Apache-2.0
 // Normalisations, softmax and dropout.
 #include "formats/onnx/import_common.h"
+#include "formats/onnx/import_graph.h"
+#include "nn/layers/learning_batch_norm.h"
 #include "thalweg/ops.h"
 
 namespace thalweg::onnx {
@@ -43,6 +45,10 @@ std::vector<Value*> batch_norm(const NodeContext& context) {
   const double epsilon = context.real("epsilon", 1e-5F);
   context.require(x->shape().rank() >= 2, "the input must be [N, C, ...], not ", x->shape());
   context.require(context.opset() >= 9 || context.flag("spatial", true), "spatial=0 is not supported");
+  if (context.flag(kLearns, false)) {
+    return {nn::learning_batch_norm(x, context.input(1), context.input(2), context.input(3), context.input(4), epsilon,
+                                    1.0 - context.real("momentum", 0.9F), context.name())};
+  }
   if (context.flag("training_mode", false)) return batch_norm_training(context, epsilon);
   Value* scale = ops::cast(context.input(1), DType::kF32);
   Value* shift = ops::cast(context.input(2), DType::kF32);
@@ -154,16 +160,21 @@ Value* softmax(const NodeContext& context, Value* (*function)(Value*, int64_t, c
   return ops::reshape(function(ops::flatten(x, axis), 1, context.name()), shape.dims());
 }
 
-/// Without effect when a model infers; the mask says so.
+/// In a model that can be trained it is active then, and only then. Elsewhere it has no effect, which the mask says.
 std::vector<Value*> dropout(const NodeContext& context) {
   Value* x = context.input(0);
-  const bool may_train = context.opset() >= 12 && context.has(2);
-  const bool trains = may_train && context.content_number(2) != 0;
-  const double ratio = context.opset() >= 12 && context.has(1) && trains ? context.content_number(1) : 0.0;
-  context.require(!trains || ratio == 0.0, "training mode is not supported");
-  if (!context.wants(1)) return {x};
-  Value* yes = context.constant(Tensor::scalar<bool>(true));
-  return {x, ops::expand(yes, static_shape(context, x).dims())};
+  double ratio = context.real("ratio", 0.5);
+  if (context.opset() >= 12 && context.has(1)) ratio = context.content_number(1);
+  context.require(ratio >= 0 && ratio < 1, "the ratio must be in [0, 1), got ", ratio);
+  const bool trains = context.opset() >= 12 && context.has(2) && context.content_number(2) != 0 && ratio > 0;
+  context.require(!trains || (context.flag(kLearns, false) && !context.wants(1)),
+                  "training mode is not supported in a model without weights to train, or with the mask as a result");
+  if (context.wants(1)) {
+    Value* yes = context.constant(Tensor::scalar<bool>(true));
+    return {x, ops::expand(yes, static_shape(context, x).dims())};
+  }
+  if (ratio == 0 || !context.flag(kLearns, false) || !is_floating(x->dtype())) return {x};
+  return {ops::dropout(x, ratio, context.integer("seed", 0), context.name())};
 }
 
 const RegisterConverters kConverters({

@@ -15,8 +15,19 @@ void free_batch(Value* value) {
 
 }  // namespace
 
-std::unique_ptr<Graph> load_for_training(const std::string& path) {
-  ImportedModel model = import_model(open_model(path));
+const char* name_of(BatchNormTraining training) {
+  return training == BatchNormTraining::kLearned ? "learned" : "frozen";
+}
+
+BatchNormTraining batch_norm_training_from_name(const std::string& name) {
+  for (const auto training : {BatchNormTraining::kFrozen, BatchNormTraining::kLearned}) {
+    if (name == name_of(training)) return training;
+  }
+  raise("unknown training of batch norms '", name, "'; known: frozen, learned");
+}
+
+std::unique_ptr<Graph> load_for_training(const std::string& path, std::optional<BatchNormTraining> batch_norms) {
+  ImportedModel model = import_model(open_model(path), batch_norms);
   for (Value* input : model.graph->inputs()) {
     TW_REQUIRE(input->typed(), path, ": input ", printable(input->name()),
                " has no element type or shape, which training needs");

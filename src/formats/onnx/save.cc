@@ -3,6 +3,7 @@
 
 #include "formats/onnx/exporter.h"
 #include "formats/onnx/model_writer.h"
+#include "formats/onnx/training_form.h"
 #include "graph/compose.h"
 #include "thalweg/onnx.h"
 #include "thalweg/passes.h"
@@ -36,18 +37,37 @@ void collect_opsets(const Graph& graph, std::map<std::string, int64_t>& opsets) 
   }
 }
 
+TrainingForm training_form_of(const Graph& graph, Exporter::Form kind) {
+  TrainingForm form;
+  form.batch_norms_learn = !graph.states().empty();
+  for (const Value* parameter : graph.parameters()) {
+    (parameter->trainable() ? form.trained : form.frozen).insert(parameter->name());
+  }
+  if (kind == Exporter::Form::kPortable) return form;
+  for (const Value* state : graph.states()) form.states.insert(state->name());
+  return form;
+}
+
 /// Calls `use` with the model, whose weights are there until it returns.
 template <typename Use>
-void with_model(const Graph& graph, const std::function<Tensor(const std::string& name)>& weight,
-                const std::map<std::string, std::string>& metadata, Use&& use) {
-  const std::unique_ptr<Graph> inference = graph.clone();
-  to_inference(*inference);
-  Exporter exporter(*inference, weight);
+void with_model(const Graph& graph, const WeightReader& weight, std::map<std::string, std::string> metadata,
+                Exporter::Form kind, Use&& use) {
+  const std::unique_ptr<Graph> copy = graph.clone();
+  if (kind == Exporter::Form::kPortable) to_portable(*copy);
+  Exporter exporter(*copy, weight, kind);
   ModelProto model;
   model.graph = exporter.run();
+  TrainingForm form = training_form_of(graph, kind);
+  if (kind == Exporter::Form::kExact) {
+    for (const auto& [state, value] : copy->assignments()) {
+      form.assignments.emplace_back(exporter.name(state), exporter.name(value));
+    }
+  }
+  metadata[TrainingForm::kProperty] = form.to_text();
   std::map<std::string, int64_t> opsets;
-  collect_opsets(*inference, opsets);
+  collect_opsets(*copy, opsets);
   if (opsets[""] == 0) opsets[""] = kOwnOpset;
+  if (kind == Exporter::Form::kExact) opsets[kOwnDomain] = 1;
   model.ir_version = ir_version_of(opsets[""]);
   model.producer_name = "Thalweg";
   for (const auto& [domain, version] : opsets) model.opset_import.push_back({domain, version});
@@ -59,13 +79,22 @@ void with_model(const Graph& graph, const std::function<Tensor(const std::string
 
 void save(const Graph& graph, const std::function<Tensor(const std::string& name)>& weight, const std::string& path,
           const std::map<std::string, std::string>& metadata) {
-  with_model(graph, weight, metadata, [&](ModelProto model) { write_model(std::move(model), path); });
+  with_model(graph, weight, metadata, Exporter::Form::kPortable,
+             [&](ModelProto model) { write_model(std::move(model), path); });
+}
+
+void save_exactly(const Graph& graph, const std::string& path,
+                  const std::function<Tensor(const std::string& name)>& weight) {
+  const auto own = [&](const std::string& name) { return graph.find(name)->data(); };
+  with_model(graph, weight ? weight : own, {}, Exporter::Form::kExact,
+             [&](ModelProto model) { write_model(std::move(model), path); });
 }
 
 Tensor to_bytes(const Graph& graph, const std::function<Tensor(const std::string& name)>& weight,
                 const std::map<std::string, std::string>& metadata) {
   Tensor bytes;
-  with_model(graph, weight, metadata, [&](const ModelProto& model) { bytes = model_bytes(model); });
+  with_model(graph, weight, metadata, Exporter::Form::kPortable,
+             [&](const ModelProto& model) { bytes = model_bytes(model); });
   return bytes;
 }
 

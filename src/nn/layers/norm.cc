@@ -1,6 +1,7 @@
 // Copyright The Thalweg Authors. SPDX-License-Identifier: Apache-2.0
 #include "thalweg/nn/norm.h"
 
+#include "nn/layers/learning_batch_norm.h"
 #include "thalweg/ops/conv.h"
 #include "thalweg/ops/elementwise.h"
 #include "thalweg/ops/norm.h"
@@ -12,19 +13,6 @@ namespace {
 void check_channels(const Scope& scope, const char* layer, const Shape& shape, int64_t channels) {
   scope.require(shape.rank() >= 2 && (shape[1] == channels || shape[1] == kFree), layer, "input ", shape,
                 " does not have the ", channels, " channels that the layer takes");
-}
-
-/// (1 - momentum) * state + momentum * batch becomes the state.
-void track(Graph& graph, Value* state, Value* batch, double momentum) {
-  graph.assign(state, ops::add(ops::mul(state, 1.0 - momentum), ops::mul(batch, momentum)));
-}
-
-/// The batch's variance with n - 1 in place of n, where n, all but the channels, may be unknown until compilation.
-Value* unbiased(Value* x, Value* variance) {
-  std::vector<int64_t> axes{0};
-  for (int i = 2; i < x->shape().rank(); ++i) axes.push_back(i);
-  Value* n = ops::element_count(x, axes);
-  return ops::mul(variance, ops::div(n, ops::maximum(ops::sub(n, 1.0), ops::scalar_like(n, 1.0))));
 }
 
 struct Affine {
@@ -55,13 +43,8 @@ Value* BatchNorm<Rank>::forward(const Scope& scope, Value* x) const {
   const Affine affine = options_.affine ? affine_parameters(scope, {features_}) : no_affine(graph, features_);
   Value* running_mean = scope.state("running_mean", {features_}, 0.0);
   Value* running_variance = scope.state("running_var", {features_}, 1.0);
-  const auto result = ops::batch_norm(x, affine.scale, affine.shift, nullptr, options_.eps, "", scope.path());
-  Node* node = result.y->producer();
-  graph.set_attribute(node, "running_mean", running_mean->name());
-  graph.set_attribute(node, "running_variance", running_variance->name());
-  track(graph, running_mean, result.mean, options_.momentum);
-  track(graph, running_variance, unbiased(x, result.variance), options_.momentum);
-  return result.y;
+  return learning_batch_norm(x, affine.scale, affine.shift, running_mean, running_variance, options_.eps,
+                             options_.momentum, scope.path());
 }
 
 template class BatchNorm<1>;

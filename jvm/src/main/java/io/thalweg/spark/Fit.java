@@ -37,7 +37,7 @@ import org.apache.spark.sql.types.StructType;
 /** One fit, as the driver sees it. */
 final class Fit {
   private static final ObjectMapper MAPPER = new ObjectMapper();
-  private static final String PACKED = "model.safetensors";
+  private static final String PACKED = "model.onnx";
 
   /** Makes the model that workers begin with, once nothing else is wrong. */
   private interface ModelMaker {
@@ -117,7 +117,7 @@ final class Fit {
             settings.describe(workers.threads(), toml -> ModelDescription.parse(Training.describeModel(source, toml)));
         return train(settings, description, () -> StartModel.ofZoo(source));
       }
-      Path packed = HostCache.standard().newFile(".safetensors");
+      Path packed = HostCache.standard().newFile(".onnx");
       try {
         ModelDescription description = describe(settings, packed);
         return train(settings, description, () -> broadcast(packed));
