@@ -249,6 +249,8 @@ void Exporter::name_weights() {
       if (form_ == Form::kExact) name(weight);
     }
   }
+  if (form_ != Form::kExact) return;
+  for (const Value* constant : graph_.constants()) name(constant);
 }
 
 /// Outputs keep their names, whatever else has one of them. What is no result of a node is copied by one.

@@ -138,7 +138,7 @@ class GraphImporter {
   void set_attribute(const AttributeProto& attribute, Attributes& attrs, std::vector<Value*>& inputs);
   [[noreturn]] void fail_stuck(const std::vector<bool>& done);
   void mark_outputs();
-  /// The weights of a file that lists them, in their order, also those that nothing reads.
+  /// The weights and constants of a file that lists its weights, in their order, also those that nothing reads.
   void define_listed_weights();
   /// What states take after each run.
   void add_assignments();
@@ -328,9 +328,7 @@ void GraphImporter::mark_outputs() {
 
 void GraphImporter::define_listed_weights() {
   if (!roles_.form().has_value()) return;
-  for (const TensorProto& tensor : proto_.initializer) {
-    if (roles_.is_state(tensor.name) || roles_.form()->is_weight(tensor.name)) find(tensor.name);
-  }
+  for (const TensorProto& tensor : proto_.initializer) find(tensor.name);
 }
 
 void GraphImporter::add_assignments() {

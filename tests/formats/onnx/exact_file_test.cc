@@ -6,6 +6,8 @@
 #include <filesystem>
 #include <fstream>
 #include <limits>
+#include <map>
+#include <sstream>
 
 #include "support/error_text.h"
 #include "thalweg/onnx.h"
@@ -24,6 +26,27 @@ bool same_bytes(const Tensor& a, const Tensor& b) {
   return a.type() == b.type() && std::memcmp(a.raw(), b.raw(), a.num_bytes()) == 0;
 }
 
+/// Everything but the names of computed values, which a file makes unique.
+std::string structure_of(const Graph& graph) {
+  std::ostringstream text;
+  std::map<const Value*, size_t> numbers{{nullptr, 0}};
+  const auto number = [&](const Value* value) { return numbers.emplace(value, numbers.size()).first->second; };
+  for (const auto* group : {&graph.inputs(), &graph.parameters(), &graph.states(), &graph.constants()}) {
+    for (const Value* value : *group) text << number(value) << ' ' << value->type() << ' ' << value->trainable() << '\n';
+  }
+  for (const Value* value : graph.parameters()) text << value->name() << '\n';
+  for (const Value* value : graph.states()) text << value->name() << '\n';
+  for (const auto& node : graph.nodes()) {
+    text << node->op_name() << node->attrs().to_string();
+    for (const Value* input : node->inputs()) text << ' ' << number(input);
+    for (const Value* output : node->outputs()) text << " -> " << number(output) << ' ' << output->type();
+    text << '\n';
+  }
+  for (const Value* output : graph.outputs()) text << number(output) << ' ' << output->name() << '\n';
+  for (const auto& [state, value] : graph.assignments()) text << number(state) << " = " << number(value) << '\n';
+  return text.str();
+}
+
 TEST(ExactFile, EveryModelOfTheZooComesBack) {
   for (const std::string& name : zoo::names()) {
     const std::unique_ptr<Graph> graph = zoo::build(name, small_zoo_options(name));
@@ -31,8 +54,9 @@ TEST(ExactFile, EveryModelOfTheZooComesBack) {
     onnx::save_exactly(*graph, path);
     const std::unique_ptr<Graph> read = onnx::load_for_training(path);
     read->verify();
-    // Copies number constants first, as a reader does.
-    EXPECT_EQ(read->to_string(), graph->clone()->to_string()) << name;
+    const std::unique_ptr<Graph> expected = graph->clone();
+    expected->remove_dead_nodes();
+    EXPECT_EQ(structure_of(*read), structure_of(*expected)) << name;
     ASSERT_EQ(read->parameters().size(), graph->parameters().size());
     for (size_t i = 0; i < read->parameters().size(); ++i) {
       EXPECT_TRUE(same_bytes(read->parameters()[i]->data(), graph->parameters()[i]->data()));
