@@ -206,12 +206,14 @@ class Graph {
   bool is_output(const Value* value) const;
 
   // For passes.
-  /// Makes every reader of `from` (nodes, outputs, assignments, gradients) read `to`; types must be equal.
+  /// Makes every reader of `from` (nodes, outputs, assignments, gradients) read `to`; their types must be equal if both
+  /// are known.
   void replace(Value* from, Value* to);
   /// As replace, for the list of outputs only; the types may differ.
   void replace_output(Value* from, Value* to);
   void set_inputs(Node* node, std::vector<Value*> inputs);
   void set_attribute(Node* node, const std::string& name, Attributes::Item value);
+  void erase_attribute(Node* node, const std::string& name);
   /// Infers the output types of a node anew after its inputs or attributes changed. Nodes that read them must follow.
   void infer_again(Node* node);
   /// Restores an order in which every node follows its producers, keeping the present order wherever it can.

@@ -201,7 +201,7 @@ bool Graph::is_output(const Value* value) const {
 }
 
 void Graph::replace(Value* from, Value* to) {
-  TW_REQUIRE(from->type_ == to->type_, "cannot replace '", from->name_, "' of type ", from->type_, " by '", to->name_,
+  TW_REQUIRE(!from->typed_ || !to->typed_ || from->type_ == to->type_, "cannot replace '", from->name_, "' of type ", from->type_, " by '", to->name_,
              "' of type ", to->type_);
   for (auto& node : nodes_) std::replace(node->inputs_.begin(), node->inputs_.end(), from, to);
   std::replace(outputs_.begin(), outputs_.end(), from, to);
@@ -222,6 +222,8 @@ void Graph::set_inputs(Node* node, std::vector<Value*> inputs) { node->inputs_ =
 void Graph::set_attribute(Node* node, const std::string& name, Attributes::Item value) {
   node->attrs_.set(name, std::move(value));
 }
+
+void Graph::erase_attribute(Node* node, const std::string& name) { node->attrs_.erase(name); }
 
 void Graph::infer_again(Node* node) {
   const auto types = node->op_->infer(InferContext(node->op_name(), node->name_, node->inputs_, node->attrs_));

@@ -36,6 +36,11 @@ void require_fits(const std::string& model, const ValueDescription& declared, co
   raise_input_error(model, ": input ", printable(declared.name), " takes ", dtype, shape, ", got ", given.type());
 }
 
+/// The largest piece of memory that it may ask for.
+size_t memory_of(const InferenceOptions& options) {
+  return options.max_memory == 0 ? machine_memory() : options.max_memory;
+}
+
 void free_batch_of(Value* value, ValueDescription& description) {
   if (!value->typed() || value->shape().rank() == 0) return;
   TensorType type = value->type();
@@ -55,14 +60,13 @@ Model::Impl::Impl(std::unique_ptr<Graph> model_graph, const InferenceOptions& gi
   start(given);
 }
 
-Model::Impl::Impl(const std::shared_ptr<const onnx::ModelFile>& file, const InferenceOptions& given)
-    : name(file->name), opset(file->opset("")) {
-  const ScopedLimits limits(given.max_memory == 0 ? machine_memory() : given.max_memory, 0);
-  onnx::ImportedModel imported = onnx::import_model(file, given.train_batch_norm);
-  graph = std::move(imported.graph);
-  variables = std::make_shared<Variables>(std::move(imported.weights));
-  producer = imported.producer;
-  metadata = std::move(imported.metadata);
+Model::Impl::Impl(onnx::ImportedModel imported, const InferenceOptions& given)
+    : graph(std::move(imported.graph)),
+      variables(std::make_shared<Variables>(std::move(imported.weights))),
+      name(std::move(imported.name)),
+      producer(std::move(imported.producer)),
+      opset(imported.opset),
+      metadata(std::move(imported.metadata)) {
   start(given);
   name_dimensions(inputs, imported.dimension_names);
   name_dimensions(outputs, imported.dimension_names);
@@ -96,8 +100,7 @@ void Model::Impl::set_options(const InferenceOptions& given) {
 }
 
 std::vector<Tensor> Model::Impl::run(const std::vector<Tensor>& given, std::vector<ProgramProfile>* profile) const {
-  const size_t memory = options.max_memory == 0 ? machine_memory() : options.max_memory;
-  const ScopedLimits limits(memory, options.max_seconds);
+  const ScopedLimits limits(memory_of(options), options.max_seconds);
   if (given.size() != inputs.size()) {
     raise_input_error(name, ": the model takes ", inputs.size(), " inputs, got ", given.size());
   }
@@ -145,8 +148,8 @@ int Model::Impl::set_trainable(const std::string& pattern, bool trainable) {
   return matches;
 }
 
-Model make_model(const std::shared_ptr<const onnx::ModelFile>& file, const InferenceOptions& options) {
-  return Model(std::make_unique<Model::Impl>(file, options));
+Model make_model(onnx::ImportedModel imported, const InferenceOptions& options) {
+  return Model(std::make_unique<Model::Impl>(std::move(imported), options));
 }
 
 Model::Model(std::unique_ptr<Graph> graph, const InferenceOptions& options)
@@ -157,11 +160,13 @@ Model& Model::operator=(Model&&) noexcept = default;
 Model::~Model() = default;
 
 Model Model::load(const std::string& path, const InferenceOptions& options) {
-  return make_model(onnx::open_model(path), options);
+  const ScopedLimits limits(memory_of(options), 0);
+  return make_model(onnx::import_model(onnx::open_model(path), options.train_batch_norm), options);
 }
 
 Model Model::load_bytes(std::string bytes, const InferenceOptions& options) {
-  return make_model(onnx::open_model_bytes(std::move(bytes)), options);
+  const ScopedLimits limits(memory_of(options), 0);
+  return make_model(onnx::import_model(onnx::open_model_bytes(std::move(bytes)), options.train_batch_norm), options);
 }
 
 const Graph& Model::graph() const { return *impl_->graph; }

@@ -11,7 +11,7 @@ namespace thalweg {
 
 struct Model::Impl {
   Impl(std::unique_ptr<Graph> model_graph, const InferenceOptions& options);
-  Impl(const std::shared_ptr<const onnx::ModelFile>& file, const InferenceOptions& options);
+  Impl(onnx::ImportedModel imported, const InferenceOptions& options);
 
   std::vector<Tensor> run(const std::vector<Tensor>& inputs, std::vector<ProgramProfile>* profile) const;
   void set_options(const InferenceOptions& given);
@@ -51,7 +51,7 @@ struct Model::Impl {
   void start(const InferenceOptions& given);
 };
 
-/// As Model::load, of a file that was read already.
-Model make_model(const std::shared_ptr<const onnx::ModelFile>& file, const InferenceOptions& options);
+/// As Model::load, of a file that was imported already.
+Model make_model(onnx::ImportedModel imported, const InferenceOptions& options);
 
 }  // namespace thalweg

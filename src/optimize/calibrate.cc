@@ -122,14 +122,14 @@ Range entropy_range(const Histogram& histogram) {
   return {std::max(range.low, -bound), std::min(range.high, bound)};
 }
 
-std::map<std::string, Range> calibrate(const ModelEditor& model, const std::vector<std::string>& values,
+std::map<std::string, Range> calibrate(const EditedGraph& model, const std::vector<std::string>& values,
                                        const OptimizeOptions& options) {
   TW_REQUIRE(!options.data.empty(), model.name(), ": the ranges of int8 need data to be taken from");
-  ModelEditor watched = model;
-  for (const std::string& value : values) watched.add_output(value);
+  EditedGraph watched = model;
+  for (const std::string& value : values) watched.graph().mark_output(watched.graph().find(value));
   InferenceOptions run;
   run.threads = options.threads;
-  const Model runner = make_model(watched.snapshot(), run);
+  const Model runner = watched.model(run);
   std::vector<Range> ranges(values.size());
   for_each_content(runner, values.size(), options, "taking ranges",
                    [&](size_t i, const Tensor& content) { ranges[i] = min_max(values[i], content, ranges[i]); });

@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "optimize/model_editor.h"
+#include "optimize/edited_graph.h"
 #include "thalweg/optimize.h"
 
 namespace thalweg {
@@ -33,7 +33,7 @@ Range percentile_range(const Histogram& histogram, double share_cut);
 Range entropy_range(const Histogram& histogram);
 
 /// The range of each of the values of the model over the data. Throws if a value is not a finite float.
-std::map<std::string, Range> calibrate(const ModelEditor& model, const std::vector<std::string>& values,
+std::map<std::string, Range> calibrate(const EditedGraph& model, const std::vector<std::string>& values,
                                        const OptimizeOptions& options);
 
 }  // namespace thalweg

@@ -14,13 +14,13 @@ namespace {
 /// Batches on which single layers are tried: their order matters, not the last digit.
 constexpr size_t kTrialBatches = 2;
 
-Model runner(const ModelEditor& model, const OptimizeOptions& options) {
+Model runner(const EditedGraph& model, const OptimizeOptions& options) {
   InferenceOptions run;
   run.threads = options.threads;
-  return make_model(model.snapshot(), run);
+  return model.model(run);
 }
 
-QuantizedModel quantized(const ModelEditor& model, const std::map<std::string, Range>& ranges,
+QuantizedModel quantized(const EditedGraph& model, const std::map<std::string, Range>& ranges,
                          const std::vector<Layer>& kept, const Answers& expected, const OptimizeOptions& options,
                          size_t batches) {
   QuantizedModel result{model, {}, 0, {}};
@@ -35,7 +35,7 @@ QuantizedModel quantized(const ModelEditor& model, const std::map<std::string, R
 }
 
 /// Layers, those whose quantisation alone changes the answers most first.
-std::vector<Layer> by_damage(const ModelEditor& model, const std::map<std::string, Range>& ranges,
+std::vector<Layer> by_damage(const EditedGraph& model, const std::map<std::string, Range>& ranges,
                              const Answers& expected, const OptimizeOptions& options) {
   const std::vector<Layer> layers = quantizable_layers(model);
   const size_t batches = std::min(kTrialBatches, options.data.size());
@@ -56,14 +56,14 @@ std::vector<Layer> by_damage(const ModelEditor& model, const std::map<std::strin
 
 }  // namespace
 
-Answers answers_of(const ModelEditor& model, const OptimizeOptions& options) {
+Answers answers_of(const EditedGraph& model, const OptimizeOptions& options) {
   const Model run = runner(model, options);
   Answers answers;
   for (const std::vector<Tensor>& batch : options.data) answers.push_back(run.predict(batch));
   return answers;
 }
 
-Agreement agreement_of(const ModelEditor& model, const Answers& expected, const OptimizeOptions& options,
+Agreement agreement_of(const EditedGraph& model, const Answers& expected, const OptimizeOptions& options,
                        size_t batches) {
   const Model run = runner(model, options);
   AgreementMeter meter;
@@ -71,7 +71,7 @@ Agreement agreement_of(const ModelEditor& model, const Answers& expected, const 
   return meter.result();
 }
 
-QuantizedModel search_int8(const ModelEditor& model, const Answers& expected, const OptimizeOptions& options) {
+QuantizedModel search_int8(const EditedGraph& model, const Answers& expected, const OptimizeOptions& options) {
   const std::map<std::string, Range> ranges = calibrate(model, values_to_calibrate(model), options);
   const size_t all = options.data.size();
   const auto holds = [&](const QuantizedModel& candidate) {

@@ -26,27 +26,18 @@ Tensor narrowed(const std::string& name, const Tensor& weight, DType dtype) {
 
 }  // namespace
 
-void narrow_weights(ModelEditor& model, DType dtype) {
-  std::vector<std::string> names;
-  for (const onnx::TensorProto& tensor : model.graph().initializer) names.push_back(tensor.name);
-  for (const std::string& name : names) {
-    const auto dims = model.weight_dims(name);
-    if (!dims.has_value() || dims->size() < 2) continue;
-    const Tensor weight = model.weight(name);
-    const std::vector<int> readers = model.readers(name);
-    const bool inside = std::find(readers.begin(), readers.end(), -1) != readers.end();
-    if (weight.num_elements() < kSmallest || inside) continue;
-    const std::string narrow = model.add_initializer(name + "_" + name_of(dtype), narrowed(name, weight, dtype));
-    const std::string wide = model.new_name(name + "_f32");
-    for (const int reader : readers) {
-      auto& inputs = model.graph().node[static_cast<size_t>(reader)].input;
-      std::replace(inputs.begin(), inputs.end(), name, wide);
-    }
-    onnx::NodeProto cast = make_node("Cast", {narrow}, wide);
-    set_integer_attribute(cast, "to", static_cast<int64_t>(onnx::DataType::kFloat));
-    model.insert_after("", {cast});
+void narrow_weights(EditedGraph& model, DType dtype) {
+  Graph& graph = model.graph();
+  const std::vector<Value*> parameters = graph.parameters();
+  for (Value* value : parameters) {
+    if (!model.has_weight(value) || value->shape().rank() < 2) continue;
+    if (value->shape().num_elements() < kSmallest || graph.consumers(value).empty()) continue;
+    const std::string& name = value->name();
+    Value* narrow = graph.constant(narrowed(name, model.weight(value), dtype), name + "_" + name_of(dtype));
+    Value* wide = model.add("Cast", {narrow}, {{"to", static_cast<int64_t>(onnx::DataType::kFloat)}}, name + "_f32");
+    model.redirect_readers(value, wide);
   }
-  model.remove_unread_initializers();
+  model.tidy();
 }
 
 }  // namespace thalweg

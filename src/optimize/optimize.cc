@@ -13,8 +13,8 @@
 #include "optimize/int8_search.h"
 #include "optimize/narrow_weights.h"
 #include "optimize/quantize_dynamic.h"
-#include "optimize/simplify_model.h"
-#include "optimize/upgrade_opset.h"
+#include "optimize/simplify_graph.h"
+#include "optimize/upgrade_operators.h"
 
 namespace thalweg {
 namespace {
@@ -59,12 +59,12 @@ std::vector<Tensor> random_batch(const Model& model, const std::vector<Shape>& s
   return batch;
 }
 
-void time_form(const ModelEditor& model, const OptimizeOptions& options, FormReport& report) {
+void time_form(const EditedGraph& model, const OptimizeOptions& options, FormReport& report) {
   InferenceOptions run;
   run.threads = options.threads;
   const std::vector<Tensor>& batch = options.data.front();
   const Measurement measured =
-      measure(make_model(model.snapshot(), run), batch, {.streams = 1, .seconds = options.seconds});
+      measure(model.model(run), batch, {.streams = 1, .seconds = options.seconds});
   report.milliseconds = measured.latency.p50;
   const bool has_batch = !batch.empty() && batch[0].shape().rank() > 0;
   report.samples_per_second = static_cast<double>(has_batch ? batch[0].shape()[0] : 1) * 1000.0 / report.milliseconds;
@@ -73,22 +73,22 @@ void time_form(const ModelEditor& model, const OptimizeOptions& options, FormRep
 class Optimizer {
  public:
   Optimizer(const std::string& path, OptimizeOptions options)
-      : options_(std::move(options)), model_(onnx::open_model(path)) {
+      : options_(std::move(options)), model_(onnx::import_model(onnx::open_model(path))) {
     TW_REQUIRE(options_.max_drop >= 0.0 && options_.max_drop <= 1.0, "max_drop must be between 0 and 1, got ",
                options_.max_drop);
     has_data_ = !options_.data.empty();
-    const Model original = make_model(model_.snapshot(), {});
+    const Model original = model_.model({});
     if (!has_data_) options_.data = {random_batch(original, options_.shapes)};
     for (const std::vector<Tensor>& batch : options_.data) expected_.push_back(original.predict(batch));
-    simplify_model(model_);
-    obstacles_ = upgrade_opset(model_);
+    simplify_graph(model_);
+    obstacles_ = upgrade_operators(model_);
     model_.set_metadata("thalweg.precision", "");
     if (options_.forms.empty()) choose_forms();
   }
 
   OptimizeReport run(const std::string& output) {
     OptimizeReport report;
-    std::vector<ModelEditor> models;
+    std::vector<EditedGraph> models;
     for (const ModelForm form : options_.forms) try_form(form, report, models);
     std::optional<size_t> best;
     for (size_t i = 0; i < report.forms.size(); ++i) {
@@ -113,11 +113,11 @@ class Optimizer {
     if (options_.progress) options_.progress(doing, 0.0);
   }
 
-  void try_form(ModelForm form, OptimizeReport& report, std::vector<ModelEditor>& models) {
+  void try_form(ModelForm form, OptimizeReport& report, std::vector<EditedGraph>& models) {
     FormReport result;
     result.form = form;
     say(std::string("trying ") + name_of(form));
-    ModelEditor model = make_form(form, result);
+    EditedGraph model = make_form(form, result);
     result.bytes = model.weight_bytes();
     if (result.quantised_layers > 0 || (form != ModelForm::kInt8 && form != ModelForm::kInt8Dynamic)) {
       time_form(model, options_, result);
@@ -131,11 +131,11 @@ class Optimizer {
     models.push_back(std::move(model));
   }
 
-  ModelEditor make_form(ModelForm form, FormReport& result) {
+  EditedGraph make_form(ModelForm form, FormReport& result) {
     TW_REQUIRE(obstacles_.empty() || form == ModelForm::kF32 || form == ModelForm::kF16, model_.name(), ": ",
                name_of(form), " needs opset ", kOptimizedOpset, ", the model has ", model_.opset(),
                ", and these nodes cannot be converted; export the model anew:\n  ", join(obstacles_, "\n  "));
-    ModelEditor model = model_;
+    EditedGraph model = model_;
     if (form == ModelForm::kInt8) {
       TW_REQUIRE(has_data_, model_.name(), ": int8 needs data to take ranges from; int8-dynamic does not");
       QuantizedModel found = search_int8(model_, expected_, options_);
@@ -165,7 +165,7 @@ class Optimizer {
   }
 
   OptimizeOptions options_;
-  ModelEditor model_;
+  EditedGraph model_;
   bool has_data_ = false;
   /// Nodes that keep the model in its old opset.
   std::vector<std::string> obstacles_;

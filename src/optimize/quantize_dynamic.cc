@@ -5,64 +5,52 @@
 
 #include "optimize/encode.h"
 #include "optimize/layers.h"
+#include "passes/rewrite.h"
 
 namespace thalweg {
 namespace {
 
-using onnx::NodeProto;
-
-/// Names of what DynamicQuantizeLinear makes of a value.
-struct DynamicNames {
-  std::string integers, scale, zero;
+/// What DynamicQuantizeLinear makes of a value.
+struct Dynamic {
+  Value* integers = nullptr;
+  Value* scale = nullptr;
+  Value* zero = nullptr;
 };
 
-DynamicNames quantize_value(ModelEditor& model, const std::string& value) {
-  DynamicNames names{model.new_name(value + "_quantized"), model.new_name(value + "_scale"),
-                     model.new_name(value + "_zero")};
-  NodeProto node = make_node("DynamicQuantizeLinear", {value}, names.integers);
-  node.output = {names.integers, names.scale, names.zero};
-  model.insert_after(value, {node});
-  return names;
+Dynamic quantize_value(EditedGraph& model, Value* value) {
+  const Node* node = model.add("DynamicQuantizeLinear", {value}, {}, value->name() + "_quantized", 3)->producer();
+  return {node->output(0), node->output(1), node->output(2)};
 }
 
-/// The nodes that make what `product` made.
-std::vector<NodeProto> integer_product(ModelEditor& model, const NodeProto& product, const DynamicNames& x) {
-  const std::string& output = product.output[0];
-  const Tensor stored = model.weight(product.input[1]);
-  const bool by_rows = product.op_type == "Gemm" && integer_attribute(product, "transB", 0) != 0;
+/// What computes the same as `product`.
+Value* integer_product(EditedGraph& model, const Node& product, const Dynamic& x) {
+  Graph& graph = model.graph();
+  const std::string& name = product.output()->name();
+  const Tensor stored = model.weight(product.input(1));
+  const bool by_rows = is_one_of(product, {"Gemm"}) && product.attrs().flag("transB");
   const EncodedWeight weight = encode_weight(by_rows ? transposed_matrix(stored) : stored, 1);
-  const std::string integers = model.add_initializer(product.input[1] + "_quantized", weight.integers);
-  const std::string scales = model.add_initializer(product.input[1] + "_scale", weight.scales);
-  const std::string sum = model.new_name(output + "_sum"), real = model.new_name(output + "_real"),
-                    scale = model.new_name(output + "_scale");
-  const bool biased = product.input.size() > 2 && !product.input[2].empty();
-  const std::string scaled = biased ? model.new_name(output + "_product") : output;
-  std::vector<NodeProto> nodes{make_node("MatMulInteger", {x.integers, integers, x.zero}, sum),
-                               make_node("Cast", {sum}, real), make_node("Mul", {x.scale, scales}, scale),
-                               make_node("Mul", {real, scale}, scaled)};
-  set_integer_attribute(nodes[1], "to", static_cast<int64_t>(onnx::DataType::kFloat));
-  if (biased) nodes.push_back(make_node("Add", {scaled, product.input[2]}, output));
-  return nodes;
+  Value* sum = model.add("MatMulInteger", {x.integers, graph.constant(weight.integers), x.zero}, {}, name + "_sum");
+  Value* real = model.add("Cast", {sum}, {{"to", static_cast<int64_t>(onnx::DataType::kFloat)}}, name + "_real");
+  Value* scale = model.add("Mul", {x.scale, graph.constant(weight.scales)}, {}, name + "_scale");
+  Value* scaled = model.add("Mul", {real, scale}, {}, name + "_product");
+  Value* bias = product.input(2);
+  return bias != nullptr ? model.add("Add", {scaled, bias}, {}, name + "_biased") : scaled;
 }
 
 }  // namespace
 
-int quantize_dynamically(ModelEditor& model) {
-  std::vector<NodeProto> products;
-  for (const NodeProto& node : model.graph().node) {
-    if (is_matrix_product(model, node)) products.push_back(node);
+int quantize_dynamically(EditedGraph& model) {
+  std::vector<Node*> products;
+  for (Node* node : list_nodes(model.graph())) {
+    if (is_matrix_product(model, *node)) products.push_back(node);
   }
-  std::map<std::string, DynamicNames> values;
-  for (const NodeProto& product : products) {
-    DynamicNames& x = values[product.input[0]];
-    if (x.integers.empty()) x = quantize_value(model, product.input[0]);
-    model.insert_after(product.output[0], integer_product(model, product, x));
-    model.remove_nodes([&](size_t i) {
-      const NodeProto& node = model.graph().node[i];
-      return node.output == product.output && node.op_type == product.op_type;
-    });
+  std::map<const Value*, Dynamic> values;
+  for (const Node* product : products) {
+    Dynamic& x = values[product->input(0)];
+    if (x.integers == nullptr) x = quantize_value(model, product->input(0));
+    model.replace(product->output(), integer_product(model, *product, x));
   }
-  model.remove_unread_initializers();
+  model.tidy();
   return static_cast<int>(products.size());
 }
 

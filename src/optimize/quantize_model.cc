@@ -2,150 +2,141 @@
 #include "optimize/quantize_model.h"
 
 #include <algorithm>
+#include <map>
 #include <unordered_map>
 
 #include "optimize/encode.h"
 #include "optimize/layers.h"
+#include "passes/rewrite.h"
 
 namespace thalweg {
 namespace {
 
-using onnx::NodeProto;
-
 /// Ops whose result has the encoding of their input.
-bool moves_elements(const NodeProto& node) {
+bool moves_elements(const Node& node) {
   return is_one_of(node, {"MaxPool", "Reshape", "Flatten", "Transpose", "Squeeze", "Unsqueeze"}) &&
-         node.output.size() == 1;
+         node.outputs().size() == 1;
 }
 
 /// Which values are to be quantised, and whose range each takes: that of the value it only moves elements of.
 class ValueChoice {
  public:
-  ValueChoice(const ModelEditor& model, const std::set<std::string>& kept) : model_(model) {
-    const auto& nodes = model.graph().node;
-    for (size_t i = 0; i < nodes.size(); ++i) {
-      for (const std::string& output : nodes[i].output) producer_[output] = i;
-      if (is_layer(model, nodes[i]) && kept.count(nodes[i].output[0]) == 0) layers_.push_back(i);
+  ValueChoice(const EditedGraph& model, const std::set<std::string>& kept) : model_(model) {
+    for (Node* node : list_nodes(model.graph())) {
+      place_.emplace(node, place_.size());
+      if (is_layer(model, *node) && kept.count(node->output()->name()) == 0) layers_.push_back(node);
     }
-    for (const size_t layer : layers_) choose(nodes[layer].input[0]);
-    for (const NodeProto& node : nodes) {
-      if (is_one_of(node, {"Add"})) choose_addend(node);
+    for (const Node* layer : layers_) choose(layer->input(0));
+    for (const auto& node : model.graph().nodes()) {
+      if (is_one_of(*node, {"Add"})) choose_addend(*node);
     }
   }
 
-  const std::vector<size_t>& layers() const { return layers_; }
-  /// Value -> the value whose range it takes.
-  const std::map<std::string, std::string>& values() const { return values_; }
+  const std::vector<Node*>& layers() const { return layers_; }
+  /// Value and the value whose range it takes, in the order in which they were chosen.
+  const std::vector<std::pair<Value*, Value*>>& values() const { return values_; }
 
  private:
-  std::string choose(const std::string& value) {
-    const auto known = values_.find(value);
-    if (known != values_.end()) return known->second;
-    const auto made = producer_.find(value);
-    const bool moved = made != producer_.end() && moves_elements(model_.graph().node[made->second]);
-    const std::string root = moved ? choose(model_.graph().node[made->second].input[0]) : value;
-    values_[value] = root;
+  Value* choose(Value* value) {
+    for (const auto& [known, root] : values_) {
+      if (known == value) return root;
+    }
+    const bool moved = value->producer() != nullptr && moves_elements(*value->producer());
+    Value* root = moved ? choose(value->producer()->input(0)) : value;
+    values_.emplace_back(value, root);
     return root;
   }
 
   /// The layer that makes `value` for nobody but one reader.
-  bool is_own_layer(const std::string& value) const {
-    const auto made = producer_.find(value);
-    return made != producer_.end() && std::find(layers_.begin(), layers_.end(), made->second) != layers_.end() &&
-           model_.readers(value).size() == 1;
+  bool is_own_layer(const Value* value) const {
+    return value->producer() != nullptr &&
+           std::find(layers_.begin(), layers_.end(), value->producer()) != layers_.end() &&
+           model_.has_one_reader(value);
   }
 
   /// A layer adds what is quantised to its own result; so one of two sides is.
-  void choose_addend(const NodeProto& sum) {
-    const bool left = is_own_layer(sum.input[0]), right = is_own_layer(sum.input[1]);
+  void choose_addend(const Node& sum) {
+    const bool left = is_own_layer(sum.input(0)), right = is_own_layer(sum.input(1));
     if (!left && !right) return;
-    const bool later = left && right ? producer_.at(sum.input[0]) > producer_.at(sum.input[1]) : left;
-    const std::string& other = sum.input[later ? 1 : 0];
-    if (producer_.count(other) > 0) choose(other);
+    const auto place = [&](size_t i) { return place_.at(sum.input(i)->producer()); };
+    const bool later = left && right ? place(0) > place(1) : left;
+    Value* other = sum.input(later ? 1 : 0);
+    if (other->producer() != nullptr) choose(other);
   }
 
-  const ModelEditor& model_;
-  std::unordered_map<std::string, size_t> producer_;
-  std::vector<size_t> layers_;
-  std::map<std::string, std::string> values_;
+  const EditedGraph& model_;
+  std::unordered_map<const Node*, size_t> place_;
+  std::vector<Node*> layers_;
+  std::vector<std::pair<Value*, Value*>> values_;
 };
 
-/// Names of the initialisers that hold a scale and a zero.
-struct EncodingNames {
-  std::string scale, zero;
+struct Encoding {
+  Value* scale = nullptr;
+  Value* zero = nullptr;
 };
 
-void quantize_value(ModelEditor& model, const std::string& value, const EncodingNames& encoding) {
-  const std::string integers = model.new_name(value + "_quantized");
-  const std::string back = model.new_name(value + "_dequantized");
-  for (const int reader : model.readers(value)) {
-    if (reader < 0) continue;
-    NodeProto& node = model.graph().node[static_cast<size_t>(reader)];
-    if (!is_one_of(node, {"Shape"})) std::replace(node.input.begin(), node.input.end(), value, back);
-  }
-  model.insert_after(value, {make_node("QuantizeLinear", {value, encoding.scale, encoding.zero}, integers),
-                             make_node("DequantizeLinear", {integers, encoding.scale, encoding.zero}, back)});
+void quantize_value(EditedGraph& model, Value* value, const Encoding& encoding) {
+  Value* integers =
+      model.add("QuantizeLinear", {value, encoding.scale, encoding.zero}, {}, value->name() + "_quantized");
+  Value* back =
+      model.add("DequantizeLinear", {integers, encoding.scale, encoding.zero}, {}, value->name() + "_dequantized");
+  model.redirect_readers(value, back);
 }
 
-/// The name of the weight's numbers, made of integers; `transpose` turns a matrix first.
-std::string quantize_weight(ModelEditor& model, const std::string& name, int axis, bool transpose) {
-  const Tensor weight = transpose ? transposed_matrix(model.weight(name)) : model.weight(name);
-  const EncodedWeight encoded = encode_weight(weight, axis);
-  const std::string integers = model.add_initializer(name + "_quantized", encoded.integers);
-  const std::string scales = model.add_initializer(name + "_scale", encoded.scales);
-  const std::string zeros = model.add_initializer(name + "_zero", Tensor::zeros(DType::kI8, encoded.scales.shape()));
-  const std::string back = model.new_name(name + "_dequantized");
-  NodeProto node = make_node("DequantizeLinear", {integers, scales, zeros}, back);
-  set_integer_attribute(node, "axis", axis);
-  model.insert_after("", {node});
-  return back;
+/// The weight's numbers, made of integers; `transpose` turns a matrix first.
+Value* quantize_weight(EditedGraph& model, const Value* weight, int64_t axis, bool transpose) {
+  Graph& graph = model.graph();
+  const Tensor content = model.weight(weight);
+  const EncodedWeight encoded =
+      encode_weight(transpose ? transposed_matrix(content) : content, static_cast<int>(axis));
+  Value* zeros = graph.constant(Tensor::zeros(DType::kI8, encoded.scales.shape()));
+  return model.add("DequantizeLinear", {graph.constant(encoded.integers), graph.constant(encoded.scales), zeros},
+                   {{"axis", axis}}, weight->name() + "_dequantized");
 }
 
-void quantize_weights(ModelEditor& model, const std::vector<std::string>& outputs) {
-  std::map<std::string, std::string> weights;
-  for (const std::string& output : outputs) {
-    const NodeProto node = *model.producer(output);
-    const bool by_columns = node.op_type == "MatMul";
-    const bool transpose = node.op_type == "Gemm" && integer_attribute(node, "transB", 0) == 0;
-    std::string& weight = weights[node.input[1] + (by_columns ? " by columns" : " by rows")];
-    if (weight.empty()) weight = quantize_weight(model, node.input[1], by_columns ? 1 : 0, transpose);
-    NodeProto& changed = *model.producer(output);
-    changed.input[1] = weight;
-    if (transpose) set_integer_attribute(changed, "transB", 1);
+void quantize_weights(EditedGraph& model, const std::vector<Node*>& layers) {
+  std::map<std::pair<const Value*, bool>, Value*> weights;
+  for (Node* layer : layers) {
+    const bool by_columns = is_one_of(*layer, {"MatMul"});
+    const bool transpose = is_one_of(*layer, {"Gemm"}) && !layer->attrs().flag("transB");
+    Value*& weight = weights[{layer->input(1), by_columns}];
+    if (weight == nullptr) weight = quantize_weight(model, layer->input(1), by_columns ? 1 : 0, transpose);
+    std::vector<Value*> inputs = layer->inputs();
+    inputs[1] = weight;
+    model.graph().set_inputs(layer, std::move(inputs));
+    if (transpose) model.graph().set_attribute(layer, "transB", int64_t{1});
   }
 }
 
-void quantize_values(ModelEditor& model, const std::map<std::string, std::string>& values,
+void quantize_values(EditedGraph& model, const std::vector<std::pair<Value*, Value*>>& values,
                      const std::map<std::string, Range>& ranges) {
-  std::map<std::string, EncodingNames> encodings;
+  std::map<const Value*, Encoding> encodings;
   for (const auto& [value, root] : values) {
-    EncodingNames& names = encodings[root];
-    if (names.scale.empty()) {
-      const ByteEncoding encoding = byte_encoding(ranges.at(root));
-      names.scale = model.add_initializer(root + "_scale", Tensor::scalar<float>(encoding.scale));
-      names.zero = model.add_initializer(root + "_zero", Tensor::scalar<uint8_t>(encoding.zero));
+    Encoding& encoding = encodings[root];
+    if (encoding.scale == nullptr) {
+      const ByteEncoding bytes = byte_encoding(ranges.at(root->name()));
+      encoding = {model.graph().constant(Tensor::scalar<float>(bytes.scale)),
+                  model.graph().constant(Tensor::scalar<uint8_t>(bytes.zero))};
     }
-    quantize_value(model, value, names);
+    quantize_value(model, value, encoding);
   }
 }
 
 }  // namespace
 
-std::vector<std::string> values_to_calibrate(const ModelEditor& model) {
+std::vector<std::string> values_to_calibrate(const EditedGraph& model) {
   std::set<std::string> roots;
   const ValueChoice choice(model, {});
-  for (const auto& [value, root] : choice.values()) roots.insert(root);
+  for (const auto& [value, root] : choice.values()) roots.insert(root->name());
   return {roots.begin(), roots.end()};
 }
 
-int quantize_model(ModelEditor& model, const std::map<std::string, Range>& ranges, const std::set<std::string>& kept) {
+int quantize_model(EditedGraph& model, const std::map<std::string, Range>& ranges, const std::set<std::string>& kept) {
   const ValueChoice choice(model, kept);
-  std::vector<std::string> outputs;
-  for (const size_t layer : choice.layers()) outputs.push_back(model.graph().node[layer].output[0]);
-  quantize_weights(model, outputs);
+  quantize_weights(model, choice.layers());
   quantize_values(model, choice.values(), ranges);
-  model.remove_unread_initializers();
-  return static_cast<int>(outputs.size());
+  model.tidy();
+  return static_cast<int>(choice.layers().size());
 }
 
 }  // namespace thalweg

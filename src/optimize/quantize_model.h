@@ -8,14 +8,14 @@
 namespace thalweg {
 
 /// Values whose ranges quantising all layers needs.
-std::vector<std::string> values_to_calibrate(const ModelEditor& model);
+std::vector<std::string> values_to_calibrate(const EditedGraph& model);
 
 /// Puts QuantizeLinear and DequantizeLinear around all layers but those whose outputs are in `kept`, and turns their
 /// weights into i8 with a scale for each output channel; gives the number of layers. Values are u8 with one scale.
 /// The opset must be at least kOptimizedOpset.
-int quantize_model(ModelEditor& model, const std::map<std::string, Range>& ranges, const std::set<std::string>& kept);
+int quantize_model(EditedGraph& model, const std::map<std::string, Range>& ranges, const std::set<std::string>& kept);
 
 /// Products with a matrix of weights quantise their input in each run, by what its range is then. Gives their number.
-int quantize_dynamically(ModelEditor& model);
+int quantize_dynamically(EditedGraph& model);
 
 }  // namespace thalweg

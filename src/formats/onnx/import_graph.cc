@@ -381,6 +381,8 @@ ImportedModel import_model(const std::shared_ptr<const ModelFile>& model,
   const WeightRoles roles(*model, batch_norms);
   GraphImporter importer(model, roles, model->proto.graph, nullptr);
   ImportedModel result;
+  result.name = model->name;
+  result.opset = model->opset("");
   result.graph = importer.run();
   result.weights = importer.take_weights();
   result.producer = model->proto.producer_name;

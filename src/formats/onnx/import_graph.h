@@ -21,6 +21,10 @@ inline constexpr const char* kLearns = "learns";
 
 /// A model as a graph, with dimensions free where the file does not say them.
 struct ImportedModel {
+  /// The file's, for messages.
+  std::string name;
+  /// Of the default domain.
+  int64_t opset = 0;
   /// Every ONNX node is a node of it, which is made of others when the graph is specialised; graphs inside nodes are
   /// graphs. Arrays of floats among the initialisers are parameters without content, which `weights` has.
   std::unique_ptr<Graph> graph;

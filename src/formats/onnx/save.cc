@@ -37,14 +37,19 @@ void collect_opsets(const Graph& graph, std::map<std::string, int64_t>& opsets) 
   }
 }
 
-TrainingForm training_form_of(const Graph& graph, Exporter::Form kind) {
+/// Of the weights that are in the file.
+TrainingForm training_form_of(const Graph& graph, const GraphProto& file, Exporter::Form kind) {
   TrainingForm form;
   form.batch_norms_learn = !graph.states().empty();
-  for (const Value* parameter : graph.parameters()) {
-    (parameter->trainable() ? form.trained : form.frozen).insert(parameter->name());
+  for (const TensorProto& tensor : file.initializer) {
+    const Value* value = graph.find(tensor.name);
+    if (value == nullptr) continue;
+    if (value->kind() == Value::Kind::kParameter) {
+      (value->trainable() ? form.trained : form.frozen).insert(tensor.name);
+    } else if (value->kind() == Value::Kind::kState && kind == Exporter::Form::kExact) {
+      form.states.insert(tensor.name);
+    }
   }
-  if (kind == Exporter::Form::kPortable) return form;
-  for (const Value* state : graph.states()) form.states.insert(state->name());
   return form;
 }
 
@@ -57,7 +62,7 @@ void with_model(const Graph& graph, const WeightReader& weight, std::map<std::st
   Exporter exporter(*copy, weight, kind);
   ModelProto model;
   model.graph = exporter.run();
-  TrainingForm form = training_form_of(graph, kind);
+  TrainingForm form = training_form_of(graph, model.graph, kind);
   if (kind == Exporter::Form::kExact) {
     for (const auto& [state, value] : copy->assignments()) {
       form.assignments.emplace_back(exporter.name(state), exporter.name(value));
