@@ -12,11 +12,11 @@
 
 namespace thalweg::onnx {
 
-/// Writes what the graph computes at inference as an ONNX file, which replaces the file at `path` in one go: in opset 21,
-/// or in that of the file that the graph comes from. A metadata property says which weights are trained and that batch
-/// norms learn, so that the file can be trained on; dropout is in it, which does nothing at inference.
-/// `weight` gives the content of a parameter or state by its name. If the weights are too many for one protocol buffer
-/// (about 2 GB), they go to `path` + ".data" beside it.
+/// Writes what the graph computes at inference as an ONNX file, which replaces the file at `path` in one go: in opset
+/// 21, or in that of the file that the graph comes from. A metadata property says which weights are trained and that
+/// batch norms learn, so that the file can be trained on; dropout is in it, which does nothing at inference. `weight`
+/// gives the content of a parameter or state by its name. If the weights are too many for one protocol buffer (about 2
+/// GB), they go to `path` + ".data" beside it.
 ///
 /// Throws one Error that lists every node for which ONNX has nothing, before anything is written.
 void save(const Graph& graph, const std::function<Tensor(const std::string& name)>& weight, const std::string& path,
@@ -41,9 +41,9 @@ const char* name_of(BatchNormTraining training);
 BatchNormTraining batch_norm_training_from_name(const std::string& name);
 
 /// The graph of an ONNX file, weights inside, with the outermost dimension of every input free. Arrays of f32 among the
-/// initialisers are trained parameters, unless the file says otherwise. Batch norms learn as asked; if nothing is asked,
-/// where the file says so (its nodes are in training mode, or Thalweg wrote it from such a model). Dropout is active
-/// while the graph is trained.
+/// initialisers are trained parameters, unless the file says otherwise. Batch norms learn as asked; if nothing is
+/// asked, where the file says so (its nodes are in training mode, or Thalweg wrote it from such a model). Dropout is
+/// active while the graph is trained.
 ///
 /// Throws one Error that lists every node which is not supported.
 std::unique_ptr<Graph> load_for_training(const std::string& path,

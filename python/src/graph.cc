@@ -204,10 +204,11 @@ void bind_graph(nb::module_& module) {
                      return nodes;
                    })
       .def(
-          "save_for_training", [](const Graph& graph, const std::string& path) { onnx::save_exactly(graph, path); }, "path"_a,
-          nb::call_guard<nb::gil_scoped_release>(), "For another process of the same version.")
-      .def_static("load_for_training", [](const std::string& path) { return onnx::load_for_training(path); }, "path"_a, nb::call_guard<nb::gil_scoped_release>(),
-                  "What save_for_training of a graph or a model wrote.")
+          "save_for_training", [](const Graph& graph, const std::string& path) { onnx::save_exactly(graph, path); },
+          "path"_a, nb::call_guard<nb::gil_scoped_release>(), "For another process of the same version.")
+      .def_static(
+          "load_for_training", [](const std::string& path) { return onnx::load_for_training(path); }, "path"_a,
+          nb::call_guard<nb::gil_scoped_release>(), "What save_for_training of a graph or a model wrote.")
       .def("verify", &Graph::verify, "Raises Error at the first broken invariant.")
       .def("__str__", &Graph::to_string);
 }

@@ -21,6 +21,7 @@ struct OptionArguments {
   int max_programs;
   size_t max_memory;
   double max_seconds;
+  std::optional<std::string> train_batch_norm;
 
   InferenceOptions options() const {
     InferenceOptions result;
@@ -32,6 +33,9 @@ struct OptionArguments {
     result.max_programs = max_programs;
     result.max_memory = max_memory;
     result.max_seconds = max_seconds;
+    if (train_batch_norm.has_value()) {
+      result.train_batch_norm = onnx::batch_norm_training_from_name(*train_batch_norm);
+    }
     return result;
   }
 };
@@ -41,9 +45,10 @@ template <typename... Given, typename Function>
 auto with_options(Function function) {
   return [function](Given... given, const std::optional<std::string>& precision, const std::string& math,
                     const std::optional<std::string>& tuning, int threads, int max_programs, size_t max_memory,
-                    double max_seconds) {
-    return function(given...,
-                    OptionArguments{precision, math, tuning, threads, max_programs, max_memory, max_seconds}.options());
+                    double max_seconds, const std::optional<std::string>& train_batch_norm) {
+    const OptionArguments arguments{precision,    math,       tuning,      threads,
+                                    max_programs, max_memory, max_seconds, train_batch_norm};
+    return function(given..., arguments.options());
   };
 }
 
@@ -53,7 +58,7 @@ void define_with_options(Define define, const Extra&... extra) {
   const InferenceOptions usual;
   define(extra..., nb::kw_only(), "precision"_a = nb::none(), "math"_a = name_of(usual.math), "tuning"_a = nb::none(),
          "threads"_a = usual.threads, "max_programs"_a = usual.max_programs, "max_memory"_a = usual.max_memory,
-         "max_seconds"_a = usual.max_seconds);
+         "max_seconds"_a = usual.max_seconds, "train_batch_norm"_a = nb::none());
 }
 
 nb::dict options_of(const Model& model) {
@@ -66,6 +71,8 @@ nb::dict options_of(const Model& model) {
   result["max_programs"] = options.max_programs;
   result["max_memory"] = options.max_memory;
   result["max_seconds"] = options.max_seconds;
+  result["train_batch_norm"] =
+      options.train_batch_norm.has_value() ? nb::cast(onnx::name_of(*options.train_batch_norm)) : nb::none();
   return result;
 }
 
@@ -103,24 +110,26 @@ void load_weights(Model& model, const PathText& path, bool strict) {
 }
 
 void save_for_training(const Model& model, const PathText& path) {
-  call_engine(
-      [&] { onnx::save_exactly(model.graph(), path.text, [&](const std::string& name) { return model.weight(name); }); });
+  call_engine([&] {
+    onnx::save_exactly(model.graph(), path.text, [&](const std::string& name) { return model.weight(name); });
+  });
 }
 
 void bind_constructors(nb::class_<Model>& type) {
   const auto init = [&](auto... arguments) { type.def("__init__", arguments...); };
-  define_with_options(init, with_options<Model*, const Graph&>([](Model* self, const Graph& graph, const auto& options) {
+  define_with_options(init,
+                      with_options<Model*, const Graph&>([](Model* self, const Graph& graph, const auto& options) {
                         new (self) Model(graph.clone(), options);
                       }),
                       "graph"_a);
-  define_with_options(
-      init,
-      with_options<Model*, nb::handle, const std::vector<ModelInput>&, uint64_t>(
-          [](Model* self, nb::handle module, const std::vector<ModelInput>& inputs, uint64_t seed, const auto& options) {
-            const nb::object graph = trace(module, inputs, seed);
-            new (self) Model(nb::cast<const Graph&>(graph).clone(), options);
-          }),
-      "module"_a, "inputs"_a, "seed"_a = kDefaultSeed);
+  define_with_options(init,
+                      with_options<Model*, nb::handle, const std::vector<ModelInput>&, uint64_t>(
+                          [](Model* self, nb::handle module, const std::vector<ModelInput>& inputs, uint64_t seed,
+                             const auto& options) {
+                            const nb::object graph = trace(module, inputs, seed);
+                            new (self) Model(nb::cast<const Graph&>(graph).clone(), options);
+                          }),
+                      "module"_a, "inputs"_a, "seed"_a = kDefaultSeed);
   type.def(
       "__init__",
       [](Model* /*self*/, const Module& /*module*/) {
@@ -175,7 +184,8 @@ void bind_weights(nb::class_<Model>& type) {
 
 void bind_model(nb::module_& module) {
   bind_description(module);
-  nb::class_<Model> type(module, "Model", R"(A graph and its weights: what is loaded, asked for predictions, trained and saved.
+  nb::class_<Model> type(module, "Model",
+                         R"(A graph and its weights: what is loaded, asked for predictions, trained and saved.
 
 >>> import numpy, thalweg
 >>> net = thalweg.nn.Sequential(thalweg.nn.Linear(4, 8), thalweg.nn.ReLU(), thalweg.nn.Linear(8, 3))

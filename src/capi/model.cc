@@ -1,16 +1,17 @@
 // Copyright The Thalweg Authors. SPDX-License-Identifier: Apache-2.0
+#include "thalweg/model.h"
+
 #include <nlohmann/json.hpp>
 
 #include "capi/guard.h"
 #include "capi/result.h"
 #include "model/classification.h"
 #include "thalweg/c_api.h"
-#include "thalweg/model.h"
 #include "thalweg/onnx.h"
 
 using thalweg::DType;
-using thalweg::Model;
 using thalweg::InferenceOptions;
+using thalweg::Model;
 using thalweg::Shape;
 using thalweg::Tensor;
 using thalweg::ValueDescription;
@@ -99,8 +100,7 @@ tw_status tw_model_load(const char* path, const tw_options* options, tw_model** 
 tw_status tw_model_load_bytes(const void* bytes, size_t size, const tw_options* options, tw_model** model) {
   return guarded([&] {
     TW_REQUIRE(bytes != nullptr && model != nullptr, "tw_model_load_bytes: a null pointer");
-    *model = new tw_model(
-        Model::load_bytes(std::string(static_cast<const char*>(bytes), size), options_from(options)));
+    *model = new tw_model(Model::load_bytes(std::string(static_cast<const char*>(bytes), size), options_from(options)));
   });
 }
 

@@ -1,7 +1,6 @@
 // Copyright The Thalweg Authors. SPDX-License-Identifier: Apache-2.0
 #include "capi/model_source.h"
 
-
 #include "thalweg/onnx.h"
 #include "thalweg/zoo.h"
 
@@ -16,7 +15,9 @@ std::unique_ptr<Graph> model_from(const std::string& source, job::Settings& sett
   if (source.starts_with(kZoo)) {
     return zoo::build(source.substr(std::string(kZoo).size()), settings.other_attributes("model"));
   }
-  return onnx::load_for_training(source);
+  const std::string norms = settings.text("model.train_batch_norm", "");
+  return onnx::load_for_training(
+      source, norms.empty() ? std::nullopt : std::optional(onnx::batch_norm_training_from_name(norms)));
 }
 
 }  // namespace thalweg::capi

@@ -122,8 +122,7 @@ class Compare : public Command {
 
  private:
   /// `add_masks` gets the outputs of each sample that --masks is about.
-  void run_both(const Model& a, const Model& b, const Samples& samples,
-                std::vector<OutputComparison>& outputs,
+  void run_both(const Model& a, const Model& b, const Samples& samples, std::vector<OutputComparison>& outputs,
                 const std::function<void(const Tensor&, const Tensor&)>& add_masks) const {
     const std::vector<size_t> matches = match_outputs(a, b);
     const size_t mask_index = masks_ ? find_mask_output(a) : 0;

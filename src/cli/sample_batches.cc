@@ -54,8 +54,8 @@ bool next_batch(data::Loader& loader, const SampleOptions& options, data::Loaded
 
 }  // namespace
 
-void for_each_batch(const Samples& samples, const std::vector<const Model*>& models,
-                    const SampleOptions& options, const std::function<void(const SampleBatch&)>& use) {
+void for_each_batch(const Samples& samples, const std::vector<const Model*>& models, const SampleOptions& options,
+                    const std::function<void(const SampleBatch&)>& use) {
   const int64_t all = samples.dataset->size();
   if (all == 0) return;
   const int64_t fixed = fixed_rows(models);

@@ -67,8 +67,8 @@ struct SampleBatch {
 
 /// Reads all samples in order and hands them over in batches that all `models` take; reading goes on meanwhile. Warns
 /// about samples that were left out.
-void for_each_batch(const Samples& samples, const std::vector<const Model*>& models,
-                    const SampleOptions& options, const std::function<void(const SampleBatch&)>& use);
+void for_each_batch(const Samples& samples, const std::vector<const Model*>& models, const SampleOptions& options,
+                    const std::function<void(const SampleBatch&)>& use);
 
 /// Row `row` of each output without the dimension of the batch; the whole of it if the batch is one sample and the
 /// first dimension is something else (boxes that were found). Throws if the first dimension is not the batch's.

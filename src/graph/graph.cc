@@ -34,7 +34,8 @@ std::string describe(const Node& node) {
 }
 
 void Value::raise_untyped() const {
-  throw TypeUnknown("the type of '" + name_ + "' is known only once the graph is specialised for the shapes of its inputs");
+  throw TypeUnknown("the type of '" + name_ +
+                    "' is known only once the graph is specialised for the shapes of its inputs");
 }
 
 void Value::set_data(Tensor data) {
@@ -139,7 +140,8 @@ void Graph::add_output(Node* node, Value* output) const {
 
 Node* Graph::add(const std::string& op, std::vector<Value*> inputs, Attributes attrs, const std::string& name) {
   const OpDef& definition = find_op(op);
-  TW_REQUIRE(definition.infer, op, " '", name, "': the op has no shape rule; its types are found when the graph is "
+  TW_REQUIRE(definition.infer, op, " '", name,
+             "': the op has no shape rule; its types are found when the graph is "
              "specialised");
   while (!inputs.empty() && inputs.back() == nullptr) inputs.pop_back();
   Node* node = append(definition, std::move(inputs), std::move(attrs), name);
@@ -201,8 +203,8 @@ bool Graph::is_output(const Value* value) const {
 }
 
 void Graph::replace(Value* from, Value* to) {
-  TW_REQUIRE(!from->typed_ || !to->typed_ || from->type_ == to->type_, "cannot replace '", from->name_, "' of type ", from->type_, " by '", to->name_,
-             "' of type ", to->type_);
+  TW_REQUIRE(!from->typed_ || !to->typed_ || from->type_ == to->type_, "cannot replace '", from->name_, "' of type ",
+             from->type_, " by '", to->name_, "' of type ", to->type_);
   for (auto& node : nodes_) std::replace(node->inputs_.begin(), node->inputs_.end(), from, to);
   std::replace(outputs_.begin(), outputs_.end(), from, to);
   for (auto& [state, value] : assignments_) {

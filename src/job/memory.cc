@@ -1,9 +1,9 @@
 // Copyright The Thalweg Authors. SPDX-License-Identifier: Apache-2.0
 #include "job/memory.h"
 
-#include "runtime/specialize.h"
-
 #include <algorithm>
+
+#include "runtime/specialize.h"
 
 namespace thalweg::job {
 namespace {

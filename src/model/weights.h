@@ -4,8 +4,8 @@
 #include <string>
 #include <vector>
 
-#include "thalweg/safetensors.h"
 #include "model/model_impl.h"
+#include "thalweg/safetensors.h"
 
 namespace thalweg {
 

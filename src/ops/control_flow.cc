@@ -115,8 +115,8 @@ struct ScanOrder {
   bool reverse(size_t index) const { return index < directions.size() && directions[index] != 0; }
 };
 
-std::vector<Tensor> run_scan_once(const HostContext& call, std::vector<Tensor> state, const std::vector<Tensor>& scanned,
-                                  const ScanOrder& in, const ScanOrder& out) {
+std::vector<Tensor> run_scan_once(const HostContext& call, std::vector<Tensor> state,
+                                  const std::vector<Tensor>& scanned, const ScanOrder& in, const ScanOrder& out) {
   const std::vector<Value*>& body_outputs = call.body("body").outputs();
   TW_REQUIRE(!scanned.empty() && body_outputs.size() >= state.size(), "it does not fit its body");
   const int64_t steps = scanned[0].shape()[normal_axis(in.axis(0), scanned[0].shape().rank())];

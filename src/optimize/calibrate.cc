@@ -19,8 +19,8 @@ constexpr size_t kLevels = 128;
 
 /// Calls body(value index, content) for all values of all batches.
 template <typename Body>
-void for_each_content(const Model& model, size_t count, const OptimizeOptions& options,
-                      const std::string& doing, Body body) {
+void for_each_content(const Model& model, size_t count, const OptimizeOptions& options, const std::string& doing,
+                      Body body) {
   for (size_t batch = 0; batch < options.data.size(); ++batch) {
     if (options.progress)
       options.progress(doing, static_cast<double>(batch) / static_cast<double>(options.data.size()));

@@ -152,7 +152,8 @@ Model EditedGraph::model(const InferenceOptions& options) const {
 }
 
 void EditedGraph::save(const std::string& path) const {
-  onnx::save(*graph_, [&](const std::string& name) { return content(name); }, path, metadata_);
+  onnx::save(
+      *graph_, [&](const std::string& name) { return content(name); }, path, metadata_);
 }
 
 }  // namespace thalweg

@@ -8,8 +8,8 @@
 
 #include "base/cpu.h"
 #include "base/text.h"
-#include "model/model_impl.h"
 #include "model/measure.h"
+#include "model/model_impl.h"
 #include "optimize/int8_search.h"
 #include "optimize/narrow_weights.h"
 #include "optimize/quantize_dynamic.h"
@@ -63,8 +63,7 @@ void time_form(const EditedGraph& model, const OptimizeOptions& options, FormRep
   InferenceOptions run;
   run.threads = options.threads;
   const std::vector<Tensor>& batch = options.data.front();
-  const Measurement measured =
-      measure(model.model(run), batch, {.streams = 1, .seconds = options.seconds});
+  const Measurement measured = measure(model.model(run), batch, {.streams = 1, .seconds = options.seconds});
   report.milliseconds = measured.latency.p50;
   const bool has_batch = !batch.empty() && batch[0].shape().rank() > 0;
   report.samples_per_second = static_cast<double>(has_batch ? batch[0].shape()[0] : 1) * 1000.0 / report.milliseconds;

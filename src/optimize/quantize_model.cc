@@ -87,8 +87,7 @@ void quantize_value(EditedGraph& model, Value* value, const Encoding& encoding) 
 Value* quantize_weight(EditedGraph& model, const Value* weight, int64_t axis, bool transpose) {
   Graph& graph = model.graph();
   const Tensor content = model.weight(weight);
-  const EncodedWeight encoded =
-      encode_weight(transpose ? transposed_matrix(content) : content, static_cast<int>(axis));
+  const EncodedWeight encoded = encode_weight(transpose ? transposed_matrix(content) : content, static_cast<int>(axis));
   Value* zeros = graph.constant(Tensor::zeros(DType::kI8, encoded.scales.shape()));
   return model.add("DequantizeLinear", {graph.constant(encoded.integers), graph.constant(encoded.scales), zeros},
                    {{"axis", axis}}, weight->name() + "_dequantized");

@@ -20,9 +20,7 @@ std::vector<Tensor> norm_parameters(const EditedGraph& model, const Node& norm) 
 }
 
 /// In training mode, with results that say so, it normalises by the batch.
-bool infers(const Node& norm) {
-  return norm.attrs().flag(onnx::kLearns) || !norm.attrs().flag("training_mode");
-}
+bool infers(const Node& norm) { return norm.attrs().flag(onnx::kLearns) || !norm.attrs().flag("training_mode"); }
 
 /// Takes the batch norm into the convolution, if that can be done.
 void fold_norm(EditedGraph& model, const Node& norm) {
@@ -53,8 +51,8 @@ void fold_norm(EditedGraph& model, const Node& norm) {
   }
   Graph& graph = model.graph();
   const std::string name = conv->output()->name();
-  graph.set_inputs(conv, {conv->input(0), graph.parameter(name + "_weight", scaled),
-                          graph.parameter(name + "_bias", shifted)});
+  graph.set_inputs(
+      conv, {conv->input(0), graph.parameter(name + "_weight", scaled), graph.parameter(name + "_bias", shifted)});
   model.replace(norm.output(), conv->output());
 }
 

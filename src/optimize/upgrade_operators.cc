@@ -92,8 +92,7 @@ const std::unordered_map<std::string_view, Change>& changes() {
           upgrade.move_number("min", std::numeric_limits<float>::lowest());
           upgrade.move_number("max", std::numeric_limits<float>::max());
         }}},
-      {"Dropout",
-       {12, [](EditedGraph& model, Node* node) { NodeUpgrade(model, node).move_number("ratio", 0.5F); }}},
+      {"Dropout", {12, [](EditedGraph& model, Node* node) { NodeUpgrade(model, node).move_number("ratio", 0.5F); }}},
       {"Hardmax", {13, upgrade_softmax}},
       {"LogSoftmax", {13, upgrade_softmax}},
       {"Pad",
@@ -112,8 +111,7 @@ const std::unordered_map<std::string_view, Change>& changes() {
           for (const char* name : {"starts", "ends", "axes"}) upgrade.move_integers(name);
         }}},
       {"Softmax", {13, upgrade_softmax}},
-      {"Split",
-       {13, [](EditedGraph& model, Node* node) { NodeUpgrade(model, node).move_integers("split"); }}},
+      {"Split", {13, [](EditedGraph& model, Node* node) { NodeUpgrade(model, node).move_integers("split"); }}},
       {"Squeeze", {13, kMoveAxes}},
       {"TopK", {11, nullptr}},
       {"Unsqueeze", {13, kMoveAxes}},

@@ -124,8 +124,8 @@ std::shared_ptr<GraphRunner::Segment> GraphRunner::compile(const Contents& conte
 
 std::shared_ptr<GraphRunner::Segment> GraphRunner::SegmentCache::find(const Contents& contents) {
   const std::lock_guard<std::mutex> lock(mutex);
-  const auto found = std::find_if(segments.begin(), segments.end(),
-                                  [&](const auto& segment) { return segment->fits(contents); });
+  const auto found =
+      std::find_if(segments.begin(), segments.end(), [&](const auto& segment) { return segment->fits(contents); });
   if (found == segments.end()) return nullptr;
   segments.splice(segments.begin(), segments, found);
   return segments.front();

@@ -3,9 +3,9 @@
 
 #include <algorithm>
 
+#include "model/model_impl.h"
 #include "runtime/specialize.h"
 #include "thalweg/input_error.h"
-#include "model/model_impl.h"
 
 namespace thalweg {
 namespace {

@@ -3,14 +3,14 @@
 #include <chrono>
 #include <mutex>
 
+#include "model/model_impl.h"
+#include "model/weights.h"
 #include "thalweg/fit_data.h"
 #include "thalweg/input_error.h"
-#include "model/model_impl.h"
 #include "train/optimizer_state.h"
 #include "train/progress.h"
 #include "train/tensorboard_callback.h"
 #include "train/trainer_impl.h"
-#include "model/weights.h"
 
 namespace thalweg {
 namespace {

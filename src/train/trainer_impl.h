@@ -3,12 +3,12 @@
 
 #include <nlohmann/json_fwd.hpp>
 
+#include "model/model_impl.h"
 #include "thalweg/safetensors.h"
 #include "thalweg/train.h"
 #include "train/checkpoint.h"
 #include "train/early_stop.h"
 #include "train/evaluator.h"
-#include "model/model_impl.h"
 #include "train/scheme.h"
 #include "train/training_step.h"
 

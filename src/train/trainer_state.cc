@@ -6,9 +6,9 @@
 #include <mutex>
 #include <nlohmann/json.hpp>
 
+#include "model/weights.h"
 #include "train/optimizer_state.h"
 #include "train/trainer_impl.h"
-#include "model/weights.h"
 
 namespace thalweg {
 namespace {

@@ -5,8 +5,8 @@
 #include <cmath>
 #include <mutex>
 
-#include "runtime/specialize.h"
 #include "model/model_impl.h"
+#include "runtime/specialize.h"
 
 namespace thalweg {
 namespace {
@@ -74,7 +74,7 @@ std::unique_ptr<TrainingStep::Compiled> TrainingStep::compile(const data::Batch&
   Model::Impl& model = model_.impl();
   model.release_layouts();
   std::unique_ptr<Graph> graph = specialize(*model.graph, types_of(batch.inputs), nullptr,
-                                           [&](const Value* weight) { return model.content(weight); });
+                                            [&](const Value* weight) { return model.content(weight); });
   std::vector<Value*> targets;
   for (size_t i = 0; i < batch.targets.size(); ++i) {
     targets.push_back(graph->input("target." + std::to_string(i), batch.targets[i].type()));

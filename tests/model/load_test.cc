@@ -178,8 +178,8 @@ TEST(LoadedModel, AskingForTooMuchMemoryIsAnError) {
 }
 
 TEST(LoadedModel, ThreadsShareAModel) {
-  const Model model = Model::load_bytes(
-      bytes_of(small_model()), {.precision = Precision::kF32, .threads = 1, .max_programs = 2});
+  const Model model =
+      Model::load_bytes(bytes_of(small_model()), {.precision = Precision::kF32, .threads = 1, .max_programs = 2});
   std::vector<std::thread> threads;
   std::vector<float> sums(4, 0.0F);
   for (size_t t = 0; t < sums.size(); ++t) {

@@ -130,7 +130,7 @@ TEST(Model, FreezesByPattern) {
 TEST(Model, SummaryListsEveryWeight) {
   const Model model(affine_graph(1200, true));
   EXPECT_THAT(model.weight_table(), ::testing::AllOf(HasSubstr("layer.weight"), HasSubstr("1,200"), HasSubstr("state"),
-                                                HasSubstr("2,400 (2,400 trained, 0 frozen), states: 1,200")));
+                                                     HasSubstr("2,400 (2,400 trained, 0 frozen), states: 1,200")));
 }
 
 TEST(Model, ExplainNamesKernelsAndTimes) {

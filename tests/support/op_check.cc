@@ -6,10 +6,10 @@
 #include <cmath>
 #include <random>
 
+#include "runtime/specialize.h"
 #include "support/op_coverage.h"
 #include "tensor/dtype.h"
 #include "thalweg/autodiff.h"
-#include "runtime/specialize.h"
 #include "thalweg/ops.h"
 
 namespace thalweg::testing {

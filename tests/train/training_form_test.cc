@@ -31,7 +31,7 @@ data::Batch picture_batch(uint64_t seed) {
 
 std::vector<double> losses_of(Model& model, int steps) {
   optim::Optimizer sgd = optim::sgd();
-  TrainingStep step(model, losses::cross_entropy(), sgd, {});
+  TrainingStep step(model, losses::by_name("cross_entropy"), sgd, {});
   std::vector<double> losses;
   for (int i = 0; i < steps; ++i) losses.push_back(step.run(picture_batch(static_cast<uint64_t>(i)), 0.05).loss);
   return losses;

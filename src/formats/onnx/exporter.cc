@@ -57,9 +57,7 @@ std::optional<AttributeProto> to_proto(Exporter& exporter, const Node& node, con
     void operator()(double value) const { (*this)(std::vector<double>{value}, {}); }
     void operator()(const std::string& value) const { proto = text_attribute(proto.name, value); }
     void operator()(const std::vector<int64_t>& values) const { proto = integers_attribute(proto.name, values); }
-    void operator()(const std::vector<double>& values) const {
-      (*this)(values, {static_cast<int64_t>(values.size())});
-    }
+    void operator()(const std::vector<double>& values) const { (*this)(values, {static_cast<int64_t>(values.size())}); }
     /// ONNX's attributes are of f32; what that cannot hold is a tensor, under a name that says so.
     void operator()(const std::vector<double>& values, const Shape& shape) const {
       const bool fits = std::all_of(values.begin(), values.end(), [](double value) {

@@ -280,8 +280,8 @@ Node* GraphImporter::add_own_node(const NodeProto& proto, const std::vector<Valu
     }
     attrs.erase(name);
   }
-  const bool typed = std::all_of(inputs.begin(), inputs.end(),
-                                 [](const Value* value) { return value == nullptr || value->typed(); });
+  const bool typed =
+      std::all_of(inputs.begin(), inputs.end(), [](const Value* value) { return value == nullptr || value->typed(); });
   if (typed) return graph_->add(proto.op_type, inputs, std::move(attrs), proto.name);
   return graph_->add_untyped(proto.op_type, inputs, std::move(attrs), proto.output.size(), proto.name);
 }

@@ -37,8 +37,8 @@ struct ImportedModel {
   std::map<std::string, std::vector<std::string>> dimension_names;
 };
 
-/// `batch_norms`: as load_for_training. Throws an Error that lists every node, of graphs inside nodes too, for which there is no operator, or one that names
-/// the node that reads a value which nothing makes.
+/// `batch_norms`: as load_for_training. Throws an Error that lists every node, of graphs inside nodes too, for which
+/// there is no operator, or one that names the node that reads a value which nothing makes.
 ImportedModel import_model(const std::shared_ptr<const ModelFile>& model,
                            std::optional<BatchNormTraining> batch_norms = std::nullopt);
 

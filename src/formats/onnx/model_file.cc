@@ -54,25 +54,9 @@ int64_t ModelFile::opset(const std::string& domain) const {
   raise(name, ": uses operators of the domain ", printable(domain), " without saying of which version");
 }
 
-const Tensor* ModelFile::find_made(const TensorProto& tensor) const {
-  const auto found = made.find(tensor.name);
-  return found != made.end() && !tensor.name.empty() ? &found->second : nullptr;
-}
-
-Tensor ModelFile::tensor(const TensorProto& tensor) const {
-  const Tensor* known = find_made(tensor);
-  return known != nullptr ? *known : reader_->read(tensor);
-}
-
-TensorType ModelFile::type(const TensorProto& tensor) const {
-  const Tensor* known = find_made(tensor);
-  return known != nullptr ? known->type() : reader_->check(tensor);
-}
-
-Tensor ModelFile::tensor_once(const TensorProto& tensor) const {
-  const Tensor* known = find_made(tensor);
-  return known != nullptr ? *known : reader_->read_once(tensor);
-}
+Tensor ModelFile::tensor(const TensorProto& tensor) const { return reader_->read(tensor); }
+TensorType ModelFile::type(const TensorProto& tensor) const { return reader_->check(tensor); }
+Tensor ModelFile::tensor_once(const TensorProto& tensor) const { return reader_->read_once(tensor); }
 
 std::shared_ptr<const ModelFile> open_model(const std::string& path) {
   auto model = std::make_shared<ModelFile>();

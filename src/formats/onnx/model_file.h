@@ -3,7 +3,6 @@
 
 #include <memory>
 #include <string>
-#include <unordered_map>
 
 #include "formats/onnx/proto.h"
 #include "formats/onnx/tensor_data.h"
@@ -30,14 +29,7 @@ struct ModelFile {
   /// then, since that would be undone.
   Tensor tensor_once(const TensorProto& tensor) const;
 
-  /// Contents made in memory, by the name of the initialiser of the graph, whose message has none.
-  std::unordered_map<std::string, Tensor> made;
-
-  /// Null if the content of `tensor` was not made in memory.
-  const Tensor* find_made(const TensorProto& tensor) const;
-
-  // What the messages point into; `source_` is the model that this is a changed copy of.
-  std::shared_ptr<const ModelFile> source_;
+  // What the messages point into.
   std::shared_ptr<MappedFile> file_;
   std::shared_ptr<const std::string> bytes_;
   std::shared_ptr<TensorReader> reader_;

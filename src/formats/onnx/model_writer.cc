@@ -5,7 +5,6 @@
 #include <filesystem>
 
 #include "base/atomic_file.h"
-#include "formats/onnx/model_file.h"
 #include "formats/onnx/proto_writer.h"
 #include "thalweg/error.h"
 
@@ -61,23 +60,6 @@ Tensor model_bytes(const ModelProto& model) {
   char* next = static_cast<char*>(bytes.raw());
   message.emit([&](std::string_view piece) { next = std::copy(piece.begin(), piece.end(), next); });
   return bytes;
-}
-
-void write_model(const ModelFile& model, const std::string& path) {
-  ModelProto proto = model.proto;
-  proto.functions.clear();  // their bodies stand in place of the calls
-  std::vector<Tensor> contents;
-  for (TensorProto& tensor : proto.graph.initializer) {
-    contents.push_back(model.tensor(tensor));
-    tensor.external = false;
-    tensor.external_data.clear();
-    tensor.float_data.clear();
-    tensor.double_data.clear();
-    tensor.int_data.clear();
-    tensor.has_raw_data = true;
-    tensor.raw_data = {static_cast<const char*>(contents.back().raw()), contents.back().num_bytes()};
-  }
-  write_model(std::move(proto), path);
 }
 
 }  // namespace thalweg::onnx

@@ -8,13 +8,9 @@
 
 namespace thalweg::onnx {
 
-struct ModelFile;
-
 /// Writes the model to `path`, replacing what is there in one go. The contents of large initialisers must be raw. If
 /// they are too many for one protocol buffer (about 2 GB), they go to `path` + ".data" beside it.
 void write_model(ModelProto model, const std::string& path);
-/// The same of a model that was read, wherever the contents of its initialisers lie.
-void write_model(const ModelFile& model, const std::string& path);
 /// The same in memory, as u8; throws if it is too large for one protocol buffer.
 Tensor model_bytes(const ModelProto& model);
 

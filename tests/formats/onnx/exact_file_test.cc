@@ -32,7 +32,8 @@ std::string structure_of(const Graph& graph) {
   std::map<const Value*, size_t> numbers{{nullptr, 0}};
   const auto number = [&](const Value* value) { return numbers.emplace(value, numbers.size()).first->second; };
   for (const auto* group : {&graph.inputs(), &graph.parameters(), &graph.states(), &graph.constants()}) {
-    for (const Value* value : *group) text << number(value) << ' ' << value->type() << ' ' << value->trainable() << '\n';
+    for (const Value* value : *group)
+      text << number(value) << ' ' << value->type() << ' ' << value->trainable() << '\n';
   }
   for (const Value* value : graph.parameters()) text << value->name() << '\n';
   for (const Value* value : graph.states()) text << value->name() << '\n';
