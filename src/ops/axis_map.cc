@@ -54,13 +54,17 @@ AxisMap window_map(const Window& window, size_t d, int64_t in, int64_t out, bool
   const int64_t dilation = window.dilations[d];
   for (int64_t o = 0; o < out; ++o) {
     const int64_t start = o * window.strides[d] - window.begins[d];
-    const auto inside = [&](int64_t k) { return start + k * dilation >= 0 && start + k * dilation < in; };
-    int64_t valid = 0;
-    for (int64_t k = 0; k < window.kernel[d]; ++k) valid += inside(k) ? 1 : 0;
+    // The taps that lie inside; a file may ask for windows far larger than what they move over.
+    const auto first_at = [&](int64_t place) {
+      return std::clamp<int64_t>((place - start + dilation - 1) / dilation, 0, window.kernel[d]);
+    };
+    const int64_t first = start < 0 ? first_at(0) : 0;
+    const int64_t last = start < in ? first_at(in) : 0;
+    const int64_t valid = std::max<int64_t>(0, last - first);
     // What ceil_mode lets stick out beyond the padding never counts.
     const int64_t counted = count_padding ? std::min(start + window.kernel[d], in + window.ends[d]) - start : valid;
-    for (int64_t k = 0; k < window.kernel[d]; ++k) {
-      if (inside(k)) builder.add(start + k * dilation, k, 1.0 / static_cast<double>(std::max<int64_t>(counted, 1)));
+    for (int64_t k = first; k < last; ++k) {
+      builder.add(start + k * dilation, k, 1.0 / static_cast<double>(std::max<int64_t>(counted, 1)));
     }
     builder.next_target();
   }

@@ -159,6 +159,8 @@ bool GraphRunner::complete(const Contents& contents) const {
 }
 
 std::vector<Tensor> GraphRunner::run(const std::vector<Tensor>& inputs, std::vector<ProgramProfile>* profile) {
+  // Also for a body that has nothing to compute: a loop may run it for ever.
+  require_time();
   Contents contents(num_values_);
   for (size_t i = 0; i < inputs.size(); ++i) contents[number_of(graph_.inputs()[i])] = inputs[i];
   std::vector<bool> done(graph_.nodes().size(), false);
