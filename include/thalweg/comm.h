@@ -305,9 +305,10 @@ class Group {
   /// A few words about this member, up to 1000 bytes, that travel to the rendezvous with its next signs of life.
   virtual void set_status(const std::string& status) = 0;
   /// The job cannot be done, for a reason that another try would not change: every member fails with `why`, and the
-  /// rendezvous keeps it (Rendezvous::State::error).
+  /// rendezvous keeps it (Rendezvous::State::error). Returns once it does, or after a few seconds if it does not
+  /// answer.
   virtual void fail(const std::string& why) = 0;
-  /// The job is done: members that leave are not missed, and nobody is admitted any more.
+  /// The job is done: members that leave are not missed, and nobody is admitted any more. Returns as `fail` does.
   virtual void finish() = 0;
   /// After `finish`, where the rendezvous wants a result: waits until it is this member's turn to hand it over, which
   /// is true, or until the rendezvous has it. Whoever is asked says `handed_over` before it leaves, or another is
