@@ -17,13 +17,15 @@ constexpr size_t kAtOnce = size_t{4} << 20U;
 void FrameStream::send(const std::shared_ptr<Delivery>& message) { outboxes_[message->route].queue.push_back(message); }
 
 void FrameStream::grant(const Route& route, uint64_t cost) {
-  Inbox& inbox = inboxes_[route];
+  const auto found = inboxes_.find(route);
+  if (found == inboxes_.end()) return;
+  Inbox& inbox = found->second;
   inbox.claimed += cost;
   // A sender waits only if a whole window is outstanding: of that, more than half is still to be claimed.
   if (inbox.claimed < kWindow / 2) return;
   grants_.push_back({route.context, static_cast<uint32_t>(route.use), route.channel, 0,
                      static_cast<uint32_t>(Kind::kGrant), inbox.claimed});
-  inbox.outstanding -= inbox.claimed;
+  inbox.outstanding -= std::min(inbox.outstanding, inbox.claimed);
   inbox.claimed = 0;
 }
 
@@ -37,6 +39,11 @@ void FrameStream::let_go(Delivery& message) {
   if (current_.get() != &message || message.memory == nullptr) return;
   message.bytes.assign(message.memory, message.memory + message.size);
   message.memory = nullptr;
+}
+
+void FrameStream::forget(uint64_t context) {
+  std::erase_if(outboxes_, [&](const auto& entry) { return entry.first.context == context; });
+  std::erase_if(inboxes_, [&](const auto& entry) { return entry.first.context == context; });
 }
 
 void FrameStream::close() {
@@ -154,6 +161,9 @@ void FrameStream::begin_message(const Route& route) {
   if (in_header_.bytes > Channel::kMostBytes) {
     return fail_protocol("a message of " + std::to_string(in_header_.bytes) + " bytes, more than any may have");
   }
+  if (inboxes_.size() >= kMostChannels && inboxes_.count(route) == 0) {
+    return fail_protocol("messages of more than " + std::to_string(kMostChannels) + " channels");
+  }
   Inbox& inbox = inboxes_[route];
   if (inbox.outstanding >= kWindow) {
     return fail_protocol("more than " + human_bytes(static_cast<double>(kWindow)) + " of a channel at once");
@@ -169,7 +179,9 @@ void FrameStream::end_message() { mailbox_.end(std::exchange(arrival_, nullptr))
 
 void FrameStream::take_grant(const Route& route) {
   const auto outbox = outboxes_.find(route);
-  const int64_t owed = outbox != outboxes_.end() ? static_cast<int64_t>(kWindow) - outbox->second.credit : 0;
+  // Of a communicator that is gone here, but not yet there.
+  if (outbox == outboxes_.end()) return;
+  const int64_t owed = static_cast<int64_t>(kWindow) - outbox->second.credit;
   if (owed <= 0 || in_header_.bytes > static_cast<uint64_t>(owed)) return fail_protocol("a grant for more than it got");
   outbox->second.credit += static_cast<int64_t>(in_header_.bytes);
 }

@@ -18,6 +18,8 @@ class FrameStream {
   static constexpr uint64_t kWindow = uint64_t{16} << 20U;
   /// If so much is kept of a peer in all channels together, nothing more is read from it.
   static constexpr uint64_t kMostKept = uint64_t{1} << 30U;
+  /// Of a peer's, in communicators that exist.
+  static constexpr size_t kMostChannels = 65536;
 
   FrameStream(std::unique_ptr<Link> link, int peer, Mailbox& mailbox)
       : link_(std::move(link)), peer_(peer), mailbox_(mailbox) {}
@@ -44,6 +46,8 @@ class FrameStream {
       current_->finish(failure);
     }
   }
+  /// A communicator whose messages have been failed is gone.
+  void forget(uint64_t context);
   /// The link is of no more use.
   void close();
 

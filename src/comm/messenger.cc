@@ -228,6 +228,9 @@ void Messenger::forget(uint64_t context) {
   const Caller caller(*this);
   mailbox_.close(context);
   settle();
+  for (auto& stream : streams_) {
+    if (stream) stream->forget(context);
+  }
 }
 
 void Messenger::close() {

@@ -57,6 +57,8 @@ class Messenger {
   /// Why nothing more can be sent to or come from there; ok if it can.
   Status trouble_of(const Delivery& delivery) const;
   void start_threads();
+  /// Lets callers have the mutex first.
+  void give_way() const;
   void run_sockets();
   void run_doorbell();
   void run_polls();

@@ -49,10 +49,16 @@ bool Messenger::progress(Wake wake) {
   return moved;
 }
 
+void Messenger::give_way() const {
+  // A thread that has just left the mutex has it again before another one wakes up.
+  constexpr int kMostYields = 200;
+  for (int i = 0; i < kMostYields && callers_.load(std::memory_order_relaxed) > 0; ++i) std::this_thread::yield();
+}
+
 void Messenger::run_sockets() {
   std::vector<pollfd> polled;
   while (!stop_.load()) {
-    if (callers_.load(std::memory_order_relaxed) > 0) std::this_thread::yield();
+    give_way();
     polled.assign(1, {wake_.get(), POLLIN, 0});
     {
       const std::lock_guard<std::mutex> lock(mutex_);
@@ -72,7 +78,7 @@ void Messenger::run_sockets() {
 
 void Messenger::run_doorbell() {
   while (!stop_.load()) {
-    if (callers_.load(std::memory_order_relaxed) > 0) std::this_thread::yield();
+    give_way();
     const uint32_t seen = doorbell_->value();
     {
       const std::lock_guard<std::mutex> lock(mutex_);
@@ -84,6 +90,7 @@ void Messenger::run_doorbell() {
 
 void Messenger::run_polls() {
   for (std::chrono::microseconds pause = kShortest; !stop_.load();) {
+    give_way();
     bool moved = false;
     {
       const std::lock_guard<std::mutex> lock(mutex_);
