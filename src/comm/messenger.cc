@@ -8,31 +8,10 @@
 #include <cstring>
 #include <utility>
 
+#include "comm/messenger_caller.h"
 #include "thalweg/error.h"
 
 namespace thalweg::comm {
-namespace {
-
-/// How long a wait may sleep before it looks around, should a wake-up get lost.
-constexpr std::chrono::milliseconds kSlice{100};
-
-}  // namespace
-
-/// A caller's hold on the messenger.
-class Messenger::Caller {
- public:
-  explicit Caller(Messenger& messenger) : messenger_(messenger) {
-    messenger_.callers_.fetch_add(1, std::memory_order_relaxed);
-    lock_ = std::unique_lock<std::mutex>(messenger_.mutex_);
-    messenger_.callers_.fetch_sub(1, std::memory_order_relaxed);
-  }
-  /// Waits for a change.
-  void wait(std::chrono::nanoseconds longest) { messenger_.changed_.wait_for(lock_, longest); }
-
- private:
-  Messenger& messenger_;
-  std::unique_lock<std::mutex> lock_;
-};
 
 Messenger::Messenger(int rank, std::vector<std::unique_ptr<Link>> links, std::shared_ptr<SharedArea> area,
                      Signal* doorbell)
@@ -79,7 +58,7 @@ void Messenger::send(const std::shared_ptr<Delivery>& message) {
     const bool was_blocked = stream.blocked();
     stream.send(message);
     if (!was_blocked) stream.write();
-    if (!was_blocked && stream.blocked()) wake_sockets();
+    if (!was_blocked && stream.blocked()) wake();
   }
   settle();
 }
@@ -117,20 +96,6 @@ void Messenger::receive(const std::shared_ptr<Delivery>& message) {
   settle();
 }
 
-bool Messenger::wait_any(std::span<const std::shared_ptr<Delivery>> deliveries, const Deadline& deadline) {
-  const auto any_done = [&] {
-    return std::any_of(deliveries.begin(), deliveries.end(),
-                       [](const auto& delivery) { return delivery->done.load(std::memory_order_acquire); });
-  };
-  if (any_done()) return true;
-  Caller caller(*this);
-  while (!any_done()) {
-    if (deadline.expired()) return false;
-    caller.wait(std::min<std::chrono::nanoseconds>(kSlice, deadline.remaining()));
-  }
-  return true;
-}
-
 bool Messenger::cancel(Delivery& delivery) {
   const Caller caller(*this);
   if (delivery.done.load(std::memory_order_relaxed)) return false;
@@ -164,7 +129,9 @@ void Messenger::settle() {
   for (size_t peer = 0; peer < streams_.size(); ++peer) {
     if (streams_[peer] && !streams_[peer]->error().empty() && peer_trouble_[peer].ok()) lose(peer);
   }
-  if (std::exchange(news_, false)) changed_.notify_all();
+  if (!std::exchange(news_, false)) return;
+  changed_.notify_all();
+  if (driven_ && !driver_awake_) wake();
 }
 
 void Messenger::hand_out_grants() {
@@ -176,11 +143,8 @@ void Messenger::hand_out_grants() {
     stream.grant(grant.route, grant.cost);
     if (!was_blocked && stream.blocked()) stream.write();
     // The threads may sleep until the link can be written to, or read from again.
-    if (!was_blocked && stream.blocked()) wake_sockets();
-    if (stream.paused() && stream.reads()) {
-      wake_sockets();
-      if (doorbell_ != nullptr) doorbell_->increment();
-    }
+    if (!was_blocked && stream.blocked()) wake();
+    if (stream.paused() && stream.reads()) wake();
   }
 }
 
@@ -236,8 +200,8 @@ void Messenger::forget(uint64_t context) {
 void Messenger::close() {
   abort("this member has left");
   stop_.store(true);
-  wake_sockets();
-  if (doorbell_ != nullptr) doorbell_->increment();
+  wake();
+  rest_.notify_all();
   std::vector<std::thread> threads;
   {
     const Caller caller(*this);

@@ -1,6 +1,8 @@
 // Copyright The Thalweg Authors. SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <poll.h>
+
 #include <condition_variable>
 #include <mutex>
 #include <optional>
@@ -14,9 +16,11 @@
 namespace thalweg::comm {
 
 /// Carries the messages of all channels and subgroups of one member, over a link to each peer that nothing else uses:
-/// so collectives of the whole group go on as if there were none. Threads of its own, from the first message on, read
-/// what comes and write what a link did not take at once; there is one for each way in which links can be waited for.
-/// Any thread may call anything here.
+/// so collectives of the whole group go on as if there were none. Any thread may call anything here.
+///
+/// Whoever waits moves the data meanwhile, for all: the first of several drives, the others sleep until it tells them
+/// of news or leaves. While nobody waits, threads of the messenger's own do so, which begin with the first message;
+/// there is one for each way in which links can be waited for. Where there are several ways nobody else drives.
 class Messenger {
  public:
   /// One link for each rank, the own one null. `doorbell` is what peers ring whose links are rings in `area`; null if
@@ -52,18 +56,31 @@ class Messenger {
 
  private:
   enum class Wake { kSocket, kDoorbell, kNothing };
+  class Caller;
   static Wake wake_of(const Link& link);
 
   /// Why nothing more can be sent to or come from there; ok if it can.
   Status trouble_of(const Delivery& delivery) const;
   void start_threads();
+  /// What the messenger's threads do.
+  void run(Wake wake);
   /// Lets callers have the mutex first.
   void give_way() const;
-  void run_sockets();
-  void run_doorbell();
-  void run_polls();
+  /// Until `done` or the deadline, with the role of the driver.
+  template <typename Done>
+  void drive(Caller& caller, const Done& done, const Deadline& deadline);
   /// Moves what can be moved over links of one kind; true if that was anything.
   bool progress(Wake wake);
+  /// What tells that links of one kind may go on, as it is before `progress`, and a wait for its change after that.
+  struct Watch {
+    uint32_t doorbell = 0;
+    std::vector<pollfd> polled;
+    /// How often it was in vain, of links that nobody tells of.
+    int looks = 0;
+  };
+  void begin_watch(Wake wake, Watch& watch);
+  void end_watch(Wake wake, Watch& watch);
+  void wait(Wake wake, Watch& watch, std::chrono::nanoseconds longest) const;
   bool progress(FrameStream& stream);
   void send_to_itself(Delivery& message);
   /// After anything that may have changed streams or mailbox: hands out grants, notes which peers are lost, and tells
@@ -72,7 +89,8 @@ class Messenger {
   void hand_out_grants();
   void lose(size_t peer);
   void fail_all(const Failure& failure);
-  void wake_sockets() const;
+  /// Lets whoever waits for the links look again.
+  void wake() const;
 
   int rank_;
   std::shared_ptr<SharedArea> area_;
@@ -87,6 +105,13 @@ class Messenger {
   std::vector<Status> peer_trouble_;
   std::map<uint64_t, Status> context_trouble_;
   Status failed_;
+  /// The only kind of links, if all are alike: callers can drive.
+  std::optional<Wake> only_;
+  /// A caller drives; it does not sleep.
+  bool driven_ = false;
+  bool driver_awake_ = false;
+  /// Where the messenger's threads rest meanwhile.
+  std::condition_variable rest_;
   /// A delivery is done, and those who wait have not been told.
   bool news_ = false;
   bool started_ = false;
@@ -95,8 +120,6 @@ class Messenger {
   std::atomic<int> callers_{0};
   std::atomic<bool> stop_{false};
   std::vector<std::thread> threads_;
-
-  class Caller;
 };
 
 }  // namespace thalweg::comm
