@@ -91,7 +91,12 @@ Node* Graph::add(const std::string& op, std::vector<Value*> inputs, Attributes a
     TW_REQUIRE(value == nullptr || value->graph_ == this, op, " '", name, "': input '", value->name(),
                "' belongs to another graph");
   }
-  const std::vector<TensorType> types = definition.infer(InferContext(op, name, inputs, attrs));
+  attrs.declared_ = &definition.attributes;
+  const InferContext context(op, name, inputs, attrs);
+  if (const std::string problem = attribute_problem(attrs, definition.attributes); !problem.empty()) {
+    context.fail(problem);
+  }
+  const std::vector<TensorType> types = definition.infer(context);
   for (const TensorType& type : types) require_countable(op + " '" + name + "'", type);
 
   auto node = std::make_unique<Node>();
@@ -170,6 +175,8 @@ void Graph::set_inputs(Node* node, std::vector<Value*> inputs) { node->inputs_ =
 
 void Graph::set_attribute(Node* node, const std::string& name, Attributes::Item value) {
   node->attrs_.set(name, std::move(value));
+  const std::string problem = attribute_problem(node->attrs_, node->op_->attributes);
+  TW_REQUIRE(problem.empty(), describe(*node), ": ", problem);
 }
 
 void Graph::infer_again(Node* node) {

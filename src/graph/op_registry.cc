@@ -61,9 +61,19 @@ RegisterOp::RegisterOp(OpDef definition) {
   TW_REQUIRE(registry().emplace(name, std::move(definition)).second, "op '", name, "' is registered twice");
 }
 
-const OpDef& find_op(const std::string& name) {
+const AttributeDef* OpDef::attribute(const std::string& called) const {
+  const auto found =
+      std::find_if(attributes.begin(), attributes.end(), [&](const auto& a) { return a.name == called; });
+  return found != attributes.end() ? &*found : nullptr;
+}
+
+const OpDef* look_up_op(const std::string& name) {
   const auto found = registry().find(name);
-  if (found != registry().end()) return found->second;
+  return found != registry().end() ? &found->second : nullptr;
+}
+
+const OpDef& find_op(const std::string& name) {
+  if (const OpDef* op = look_up_op(name); op != nullptr) return *op;
   raise("unknown op '", name, "'; nearest known: ", nearest_names(name, op_names()));
 }
 
@@ -71,6 +81,21 @@ std::vector<std::string> op_names() {
   std::vector<std::string> names;
   for (const auto& [name, op] : registry()) names.push_back(name);
   return names;
+}
+
+const OpDef* op_of_onnx(const std::string& domain, const std::string& op_type) {
+  static const std::map<std::pair<std::string, std::string>, const OpDef*> named = [] {
+    std::map<std::pair<std::string, std::string>, const OpDef*> all;
+    for (const auto& [name, op] : registry()) {
+      for (const OnnxName& onnx : op.onnx) {
+        TW_REQUIRE(all.emplace(std::pair(onnx.domain, onnx.name), &op).second, "ONNX's ", onnx.name,
+                   " is a name of two ops");
+      }
+    }
+    return all;
+  }();
+  const auto found = named.find({domain, op_type});
+  return found != named.end() ? found->second : nullptr;
 }
 
 InferRule same_as_input() {

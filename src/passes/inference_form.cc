@@ -1,4 +1,6 @@
 // Copyright The Thalweg Authors. SPDX-License-Identifier: Apache-2.0
+#include "graph/op_registry.h"
+#include "ops/ids.h"
 #include "passes/rewrite.h"
 #include "thalweg/ops.h"
 #include "thalweg/passes.h"
@@ -16,19 +18,15 @@ Value* running(const Graph& graph, const Node& node, const char* attribute) {
 void freeze_batch_norm(Graph& graph, Node& node) {
   rewrite_at(graph, node, [&] {
     Value* y = graph
-                   .add("batch_norm_inference",
+                   .add(op::kBatchNormInference,
                         {node.input(0), node.input(1), node.input(2), running(graph, node, "running_mean"),
                          running(graph, node, "running_variance")},
-                        {{"epsilon", node.attrs().real("epsilon", 1e-5)}}, node.name())
+                        {{"epsilon", node.attrs().real("epsilon")}}, node.name())
                    ->output();
     if (node.input(3) != nullptr) y = ops::add(y, node.input(3));
-    if (node.attrs().text("activation") == "relu") y = ops::relu(y);
+    if (node.attrs().text("activation") == op::kRelu) y = ops::relu(y);
     return y;
   });
-}
-
-bool only_matters_in_training(const std::string& op) {
-  return op == "dropout" || op == "gaussian_noise" || op == "stop_gradient";
 }
 
 }  // namespace
@@ -36,8 +34,8 @@ bool only_matters_in_training(const std::string& op) {
 void to_inference(Graph& graph) {
   graph.clear_assignments();
   for (Node* node : list_nodes(graph)) {
-    if (only_matters_in_training(node->op_name())) graph.replace(node->output(), node->input(0));
-    if (node->op_name() == "batch_norm") freeze_batch_norm(graph, *node);
+    if (node->op().has(Trait::kTrainingOnly)) graph.replace(node->output(), node->input(0));
+    if (node->op_name() == op::kBatchNorm) freeze_batch_norm(graph, *node);
   }
   graph.remove_dead_nodes();
 }

@@ -2,8 +2,10 @@
 #include "formats/onnx/converter.h"
 
 #include <map>
+#include <mutex>
 
 #include "formats/onnx/importer.h"
+#include "formats/onnx/one_to_one.h"
 
 namespace thalweg::onnx {
 namespace {
@@ -25,8 +27,16 @@ RegisterConverters::RegisterConverters(std::initializer_list<std::pair<const cha
 }
 
 const Converter* find_converter(const std::string& domain, const std::string& op_type) {
-  const auto found = registry().find({normal_domain(domain), op_type});
-  return found != registry().end() ? &found->second : nullptr;
+  const Key key{normal_domain(domain), op_type};
+  const auto found = registry().find(key);
+  if (found != registry().end()) return &found->second;
+  // Operators that an op lists as its own, once all ops are registered.
+  static std::map<Key, Converter> listed;
+  static std::mutex mutex;
+  const std::lock_guard lock(mutex);
+  auto& converter = listed[key];
+  if (converter == nullptr) converter = one_to_one_converter(key.first, key.second);
+  return converter != nullptr ? &converter : nullptr;
 }
 
 NodeContext::NodeContext(Importer& importer, const NodeProto& node, int64_t opset)

@@ -2,6 +2,7 @@
 #include "formats/onnx/exporter.h"
 
 #include "base/text.h"
+#include "formats/onnx/one_to_one.h"
 #include "formats/onnx/tensor_data.h"
 
 namespace thalweg::onnx {
@@ -58,18 +59,10 @@ AttributeProto integers_attribute(const std::string& name, const std::vector<int
   return proto;
 }
 
-RegisterWriters::RegisterWriters(std::initializer_list<std::pair<const char*, NodeWriter>> writers) {
+RegisterWriters::RegisterWriters(std::initializer_list<std::pair<OpId, NodeWriter>> writers) {
   for (const auto& [op, writer] : writers) {
-    TW_REQUIRE(registry().emplace(op, writer).second, "two ONNX writers for ", op);
+    TW_REQUIRE(registry().emplace(op, writer).second, "two ONNX writers for ", op.name);
   }
-}
-
-NodeWriter same_as(const char* op_type) {
-  return [op_type](Exporter& exporter, const Node& node) {
-    std::vector<std::string> inputs;
-    for (const Value* input : node.inputs()) inputs.push_back(exporter.name(input));
-    exporter.emit(node.output(), op_type, inputs);
-  };
 }
 
 std::string Exporter::unique(const std::string& wanted) {
@@ -173,13 +166,14 @@ GraphProto Exporter::run() {
   name_outputs();
   std::vector<std::string> problems;
   for (const auto& node : graph_.nodes()) {
-    const auto writer = registry().find(node->op_name());
-    if (writer == registry().end()) {
+    const auto found = registry().find(node->op_name());
+    const NodeWriter writer = found != registry().end() ? found->second : one_to_one_writer(node->op());
+    if (writer == nullptr) {
       problems.push_back(describe(*node) + ": ONNX has no such operator, or it is not written yet");
       continue;
     }
     try {
-      writer->second(*this, *node);
+      writer(*this, *node);
     } catch (const Error& error) {
       problems.push_back(describe(*node) + ": " + error.what());
     }

@@ -7,7 +7,6 @@
 namespace thalweg::onnx {
 namespace {
 
-constexpr int64_t kOpset = 21;
 constexpr int64_t kIrVersion = 10;
 
 /// Calls `use` with the model, whose weights are there until it returns.
@@ -21,7 +20,7 @@ void with_model(const Graph& graph, const std::function<Tensor(const std::string
   model.graph = exporter.run();
   model.ir_version = kIrVersion;
   model.producer_name = "Thalweg";
-  model.opset_import = {{"", kOpset}};
+  model.opset_import = {{"", kWrittenOpset}};
   model.metadata_props.assign(metadata.begin(), metadata.end());
   use(std::move(model));
 }
