@@ -61,6 +61,19 @@ RegisterOp::RegisterOp(OpDef definition) {
   TW_REQUIRE(registry().emplace(name, std::move(definition)).second, "op '", name, "' is registered twice");
 }
 
+RegisterOp::RegisterOp(OpId op, InputCount inputs, const char* doc, InferRule infer, GradientRule gradient,
+                       std::vector<AttributeDef> attributes, OpDef rest)
+    : RegisterOp([&] {
+        rest.name = op;
+        rest.min_inputs = inputs.least;
+        rest.max_inputs = inputs.most;
+        rest.doc = doc;
+        rest.infer = std::move(infer);
+        rest.gradient = std::move(gradient);
+        rest.attributes = std::move(attributes);
+        return std::move(rest);
+      }()) {}
+
 const AttributeDef* OpDef::attribute(const std::string& called) const {
   const auto found =
       std::find_if(attributes.begin(), attributes.end(), [&](const auto& a) { return a.name == called; });

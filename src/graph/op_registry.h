@@ -129,7 +129,7 @@ struct OnnxName {
 
 /// Everything the graph knows about an op. Fast kernels register apart, in the runtime.
 struct OpDef {
-  std::string name;
+  std::string name = {};
   int min_inputs = 1;
   int max_inputs = 1;  ///< -1: any number
   InferRule infer = nullptr;
@@ -161,10 +161,20 @@ struct OpDef {
   const AttributeDef* attribute(const std::string& called) const;
 };
 
-/// Registers an op at start-up: `static const RegisterOp op({...});` at namespace scope. A second op of the same name
-/// is a programmer's error and throws.
+/// How many inputs an op takes; -1: any number.
+struct InputCount {
+  int least, most;
+  constexpr InputCount(int exactly) : least(exactly), most(exactly) {}  // NOLINT: a number is a count
+  constexpr InputCount(int at_least, int at_most) : least(at_least), most(at_most) {}
+};
+
+/// Registers an op at start-up: `static const RegisterOp op(...);` at namespace scope. A second op of the same name is
+/// a programmer's error and throws.
 struct RegisterOp {
   explicit RegisterOp(OpDef definition);
+  /// What most ops say, and in `rest` whatever else there is: `{.traits = ..., .onnx = ...}`.
+  RegisterOp(OpId op, InputCount inputs, const char* doc, InferRule infer, GradientRule gradient,
+             std::vector<AttributeDef> attributes = {}, OpDef rest = {});
 };
 
 /// Throws Error with the nearest known names if there is no such op.

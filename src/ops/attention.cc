@@ -152,17 +152,9 @@ const std::vector<AttributeDef> kGradAttributes = [] {
   return all;
 }();
 
-const RegisterOp kAttention({.name = op::kAttention,
-                             .max_inputs = 4,
-                             .infer = infer_attention,
-                             .gradient = attention_gradient,
-                             .doc = "softmax(q k^T * scale + mask) v, head by head.",
-                             .attributes = kAttributes});
-const RegisterOp kAttentionGrad({.name = op::kAttentionGrad,
-                                 .min_inputs = 7,
-                                 .max_inputs = 7,
-                                 .infer = infer_attention_grad,
-                                 .attributes = kGradAttributes});
+const RegisterOp kAttention(op::kAttention, {1, 4}, "softmax(q k^T * scale + mask) v, head by head.", infer_attention,
+                            attention_gradient, kAttributes);
+const RegisterOp kAttentionGrad(op::kAttentionGrad, 7, "", infer_attention_grad, nullptr, kGradAttributes);
 
 Value* add_attention(std::vector<Value*> inputs, const char* layout, double scale, bool causal, int64_t heads,
                      const std::string& name) {

@@ -110,29 +110,15 @@ const std::vector<AttributeDef> kTrainingAttributes{
 const std::vector<AttributeDef> kGradAttributes{kEpsilon, attr::flag("residual_gradient", "also gives the masked dy"),
                                                 attr::flag("frozen", "the statistics are constants")};
 
-const RegisterOp kBatchNorm(
-    {.name = op::kBatchNorm,
-     .min_inputs = 3,
-     .max_inputs = 4,
-     .infer = infer_batch_norm,
-     .gradient = batch_norm_gradient,
-     .doc = "Normalises each channel by the statistics of the batch, then scales and shifts it.",
-     .attributes = kTrainingAttributes,
-     .traits = Trait::kFollowsBf16 | Trait::kTakesActivation,
-     .residual_input = 3});
-const RegisterOp kBatchNormGrad({.name = op::kBatchNormGrad,
-                                 .min_inputs = 5,
-                                 .max_inputs = 8,
-                                 .infer = infer_batch_norm_grad,
-                                 .attributes = kGradAttributes});
-const RegisterOp kBatchNormInference({.name = op::kBatchNormInference,
-                                      .min_inputs = 5,
-                                      .max_inputs = 5,
-                                      .infer = infer_batch_norm_inference,
-                                      .gradient = batch_norm_inference_gradient,
-                                      .doc = "Normalises each channel by given statistics, then scales and shifts it.",
-                                      .attributes = {kEpsilon},
-                                      .traits = Trait::kFollowsBf16});
+const RegisterOp kBatchNorm(op::kBatchNorm, {3, 4},
+                            "Normalises each channel by the statistics of the batch, then scales and shifts it.",
+                            infer_batch_norm, batch_norm_gradient, kTrainingAttributes,
+                            {.traits = Trait::kFollowsBf16 | Trait::kTakesActivation, .residual_input = 3});
+const RegisterOp kBatchNormGrad(op::kBatchNormGrad, {5, 8}, "", infer_batch_norm_grad, nullptr, kGradAttributes);
+const RegisterOp kBatchNormInference(op::kBatchNormInference, 5,
+                                     "Normalises each channel by given statistics, then scales and shifts it.",
+                                     infer_batch_norm_inference, batch_norm_inference_gradient, {kEpsilon},
+                                     {.traits = Trait::kFollowsBf16});
 
 }  // namespace
 

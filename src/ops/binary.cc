@@ -139,14 +139,9 @@ Value* same(GradientContext&, Value* dy) { return dy; }
 void define(OpId id, const char* doc, InferRule infer, ReferenceFunction reference, GradientRule gradient,
             std::vector<OnnxName> onnx, std::vector<std::string> torch = {}, Traits traits = {}) {
   const bool flat = gradient == nullptr;
-  RegisterOp({.name = id,
-              .min_inputs = 2,
-              .max_inputs = 2,
-              .infer = std::move(infer),
-              .gradient = std::move(gradient),
-              .zero_gradient = flat,
+  RegisterOp(id, 2, doc, std::move(infer), std::move(gradient), {},
+             {.zero_gradient = flat,
               .reference = std::move(reference),
-              .doc = doc,
               .traits = traits | Trait::kElementwise,
               .data_inputs = 2,
               .onnx = std::move(onnx),
@@ -225,15 +220,9 @@ struct DefineAll {
   }
 };
 const DefineAll kAll;
-const RegisterOp kModulo({.name = op::kModulo,
-                          .min_inputs = 2,
-                          .max_inputs = 2,
-                          .infer = infer_pair,
-                          .reference = modulo,
-                          .doc = "The rest of a division, with the sign of the divisor.",
-                          .attributes = {attr::flag("truncated", "with the sign of the dividend").in_onnx("fmod")},
-                          .traits = Trait::kElementwise,
-                          .data_inputs = 2});
+const RegisterOp kModulo(op::kModulo, 2, "The rest of a division, with the sign of the divisor.", infer_pair, nullptr,
+                         {attr::flag("truncated", "with the sign of the dividend").in_onnx("fmod")},
+                         {.reference = modulo, .traits = Trait::kElementwise, .data_inputs = 2});
 
 }  // namespace
 }  // namespace thalweg

@@ -37,14 +37,9 @@ void concat_gradient(GradientContext& context) {
 }
 
 const RegisterOp kConcat(
-    {.name = op::kConcat,
-     .max_inputs = -1,
-     .infer = infer_concat,
-     .gradient = concat_gradient,
-     .doc = "Puts the inputs one after the other along an axis.",
-     .attributes = {attr::integer("axis", 0, "that along which they are joined; negative: from the end").needed()},
-     .traits = Trait::kFollowsBf16,
-     .data_inputs = -1});
+    op::kConcat, {1, -1}, "Puts the inputs one after the other along an axis.", infer_concat, concat_gradient,
+    {attr::integer("axis", 0, "that along which they are joined; negative: from the end").needed()},
+    {.traits = Trait::kFollowsBf16, .data_inputs = -1});
 
 }  // namespace
 

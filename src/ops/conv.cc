@@ -162,31 +162,17 @@ const AttributeDef kLow = attr::real("low", -std::numeric_limits<double>::infini
 const AttributeDef kHigh = attr::real("high", std::numeric_limits<double>::infinity(), "the upper bound of clip");
 
 const RegisterOp kConv(
-    {.name = op::kConv,
-     .min_inputs = 2,
-     .max_inputs = 4,
-     .infer = infer_conv,
-     .gradient = conv_gradient,
-     .doc = "A convolution of [N, C, ...] with weights [O, C/groups, ...], a bias and something to add.",
-     .attributes = with_window({kActivation, kLow, kHigh}),
-     .traits = Trait::kComputesInBf16 | Trait::kTakesActivation,
-     .data_inputs = 2,
-     .residual_input = 3});
-const RegisterOp kGradData(
-    {.name = op::kConvGradData,
-     .min_inputs = 2,
-     .max_inputs = 2,
-     .infer = infer_grad_data,
-     .attributes = with_window({attr::integers("input_spatial", "the spatial extents of x").needed()})});
-const RegisterOp kGradWeights(
-    {.name = op::kConvGradWeights,
-     .min_inputs = 2,
-     .max_inputs = 2,
-     .infer = infer_grad_weights,
-     .attributes = with_window({attr::integers("kernel", "the spatial extents of the weight").needed(),
-                                attr::flag("bias", "also gives the gradient of the bias"),
-                                attr::dtype("weights_dtype", "", "of the weights' gradient, if not that of dy"),
-                                attr::dtype("bias_dtype", "", "of the bias' gradient, if not that of dy")})});
+    op::kConv, {2, 4}, "A convolution of [N, C, ...] with weights [O, C/groups, ...], a bias and something to add.",
+    infer_conv, conv_gradient, with_window({kActivation, kLow, kHigh}),
+    {.traits = Trait::kComputesInBf16 | Trait::kTakesActivation, .data_inputs = 2, .residual_input = 3});
+const RegisterOp kGradData(op::kConvGradData, 2, "", infer_grad_data, nullptr,
+                           with_window({attr::integers("input_spatial", "the spatial extents of x").needed()}));
+const RegisterOp kGradWeights(op::kConvGradWeights, 2, "", infer_grad_weights, nullptr,
+                              with_window({attr::integers("kernel", "the spatial extents of the weight").needed(),
+                                           attr::flag("bias", "also gives the gradient of the bias"),
+                                           attr::dtype("weights_dtype", "",
+                                                       "of the weights' gradient, if not that of dy"),
+                                           attr::dtype("bias_dtype", "", "of the bias' gradient, if not that of dy")}));
 
 }  // namespace
 

@@ -63,14 +63,9 @@ void transpose_gradient(GradientContext& context) {
 }
 
 const RegisterOp kTranspose(
-    {.name = op::kConvTranspose,
-     .min_inputs = 2,
-     .max_inputs = 3,
-     .infer = infer_transpose,
-     .gradient = transpose_gradient,
-     .doc = "The transposed convolution: the data gradient of conv with the same weights.",
-     .attributes = with_window(
-         {attr::integers("output_padding", "elements added at the end of each spatial dimension").at_least(0)})});
+    op::kConvTranspose, {2, 3}, "The transposed convolution: the data gradient of conv with the same weights.",
+    infer_transpose, transpose_gradient,
+    with_window({attr::integers("output_padding", "elements added at the end of each spatial dimension").at_least(0)}));
 
 }  // namespace
 

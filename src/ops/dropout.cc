@@ -29,23 +29,15 @@ const AttributeDef kSeed = attr::integer("seed", 0, "what the random numbers of 
 const std::vector<AttributeDef> kDropoutAttributes{
     attr::real("probability", 0.0, "of an element to be zeroed; less than 1").between(0.0, 1.0), kSeed};
 
-const RegisterOp kGaussianNoise(
-    {.name = op::kGaussianNoise,
-     .infer = infer_gaussian_noise,
-     .gradient = gaussian_noise_gradient,
-     .impure = true,
-     .doc = "Adds normal noise of a standard deviation; in training only.",
-     .attributes = {attr::real("deviation", 0.0, "the standard deviation").between(0.0, 1e30), kSeed},
-     .traits = Trait::kTrainingOnly});
-const RegisterOp kDropout({.name = op::kDropout,
-                           .infer = infer_dropout,
-                           .gradient = dropout_gradient,
-                           .impure = true,
-                           .doc = "Zeroes elements with a probability, and scales the others up; in training only.",
-                           .attributes = kDropoutAttributes,
-                           .traits = Trait::kFollowsBf16 | Trait::kTrainingOnly});
-const RegisterOp kDropoutGrad(
-    {.name = op::kDropoutGrad, .infer = infer_dropout, .impure = true, .attributes = kDropoutAttributes});
+const RegisterOp kGaussianNoise(op::kGaussianNoise, 1, "Adds normal noise of a standard deviation; in training only.",
+                                infer_gaussian_noise, gaussian_noise_gradient,
+                                {attr::real("deviation", 0.0, "the standard deviation").between(0.0, 1e30), kSeed},
+                                {.impure = true, .traits = Trait::kTrainingOnly});
+const RegisterOp kDropout(op::kDropout, 1,
+                          "Zeroes elements with a probability, and scales the others up; in training only.",
+                          infer_dropout, dropout_gradient, kDropoutAttributes,
+                          {.impure = true, .traits = Trait::kFollowsBf16 | Trait::kTrainingOnly});
+const RegisterOp kDropoutGrad(op::kDropoutGrad, 1, "", infer_dropout, nullptr, kDropoutAttributes, {.impure = true});
 
 }  // namespace
 

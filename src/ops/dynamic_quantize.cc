@@ -45,19 +45,14 @@ std::vector<TensorType> infer_dynamic_linear(const InferContext& context) {
   return {{DType::kF32, y}};
 }
 
-const RegisterOp kQuantize({.name = op::kDynamicQuantize,
-                            .infer = infer_quantize,
-                            .doc = "x as u8 by the range it has in this run, with its scale and its zero."});
-const RegisterOp kMatmul({.name = op::kMatmulInteger,
-                          .min_inputs = 2,
-                          .max_inputs = 3,
-                          .infer = infer_matmul_integer,
-                          .doc = "Exact sums in i32 of a (u8) less its zero by b (i8)."});
-const RegisterOp kLinear({.name = op::kDynamicLinear,
-                          .min_inputs = 3,
-                          .max_inputs = 4,
-                          .infer = infer_dynamic_linear,
-                          .doc = "x, quantised as dynamic_quantize does, by i8 weights with scales."});
+const RegisterOp kQuantize(op::kDynamicQuantize, 1,
+                           "x as u8 by the range it has in this run, with its scale and its zero.", infer_quantize,
+                           nullptr);
+const RegisterOp kMatmul(op::kMatmulInteger, {2, 3}, "Exact sums in i32 of a (u8) less its zero by b (i8).",
+                         infer_matmul_integer, nullptr);
+const RegisterOp kLinear(op::kDynamicLinear, {3, 4},
+                         "x, quantised as dynamic_quantize does, by i8 weights with scales.", infer_dynamic_linear,
+                         nullptr);
 
 }  // namespace
 

@@ -11,12 +11,11 @@ std::vector<TensorType> infer_element_count(const InferContext& context) {
   return {{DType::kF32, Shape{}}};
 }
 
-const RegisterOp kElementCount({.name = op::kElementCount,
-                                .infer = infer_element_count,
-                                .zero_gradient = true,
-                                .doc = "How many elements there are along some axes, all if none are named.",
-                                .attributes = {
-                                    attr::integers("axes", "those that are counted; all if there are none")}});
+const RegisterOp kElementCount(op::kElementCount, 1,
+                               "How many elements there are along some axes, all if none are named.",
+                               infer_element_count, nullptr,
+                               {attr::integers("axes", "those that are counted; all if there are none")},
+                               {.zero_gradient = true});
 
 }  // namespace
 

@@ -98,37 +98,21 @@ void flip(const ReferenceCall& call) {
   });
 }
 
-const RegisterOp kWhere({.name = op::kWhere,
-                         .min_inputs = 3,
-                         .max_inputs = 3,
-                         .infer = infer_where,
-                         .gradient = where_gradient,
-                         .reference = choose,
-                         .doc = "Elements of a where a condition holds, of b elsewhere.",
-                         .traits = Trait::kElementwise,
-                         .onnx = {{"Where", 9}}});
-const RegisterOp kCast({.name = op::kCast,
-                        .infer = infer_cast,
-                        .gradient = cast_gradient,
-                        .reference = convert,
-                        .doc = "The same numbers in another element type.",
-                        .attributes = {attr::dtype("to", "", "that type").needed()},
-                        .traits = Trait::kElementwise | Trait::kSameIfSameType});
-const RegisterOp kNot({.name = op::kLogicalNot,
-                       .infer = same_as_input(),
-                       .zero_gradient = true,
+const RegisterOp kWhere(op::kWhere, 3, "Elements of a where a condition holds, of b elsewhere.", infer_where,
+                        where_gradient, {},
+                        {.reference = choose, .traits = Trait::kElementwise, .onnx = {{"Where", 9}}});
+const RegisterOp kCast(op::kCast, 1, "The same numbers in another element type.", infer_cast, cast_gradient,
+                       {attr::dtype("to", "", "that type").needed()},
+                       {.reference = convert, .traits = Trait::kElementwise | Trait::kSameIfSameType});
+const RegisterOp kNot(op::kLogicalNot, 1, "Whether x is false.", same_as_input(), nullptr, {},
+                      {.zero_gradient = true,
                        .reference = negate,
-                       .doc = "Whether x is false.",
                        .traits = Trait::kElementwise,
                        .onnx = {{"Not"}},
                        .torch = {"logical_not.default"}});
-const RegisterOp kBitNot({.name = op::kBitNot,
-                          .infer = infer_bit_not,
-                          .zero_gradient = true,
-                          .reference = flip,
-                          .doc = "The bits that x does not have.",
-                          .traits = Trait::kElementwise,
-                          .onnx = {{"BitwiseNot", 18}}});
+const RegisterOp kBitNot(
+    op::kBitNot, 1, "The bits that x does not have.", infer_bit_not, nullptr, {},
+    {.zero_gradient = true, .reference = flip, .traits = Trait::kElementwise, .onnx = {{"BitwiseNot", 18}}});
 
 Value* binary(OpId op, Value* a, Value* b, const std::string& name = "") {
   return a->graph().add(op, {a, b}, {}, name)->output();

@@ -54,19 +54,10 @@ std::vector<TensorType> infer_gather_grad(const InferContext& context) {
 
 const AttributeDef kAxis = attr::integer("axis", 0, "that which the indices count along; negative: from the end");
 
-const RegisterOp kGather({.name = op::kGather,
-                          .min_inputs = 2,
-                          .max_inputs = 2,
-                          .infer = infer_gather,
-                          .gradient = gather_gradient,
-                          .doc = "Slices of x along an axis, by their numbers.",
-                          .attributes = {kAxis},
-                          .onnx = {{"Gather"}}});
-const RegisterOp kGatherGrad({.name = op::kGatherGrad,
-                              .min_inputs = 2,
-                              .max_inputs = 2,
-                              .infer = infer_gather_grad,
-                              .attributes = {kAxis, attr::integer("size", 0, "places along the axis").at_least(0)}});
+const RegisterOp kGather(op::kGather, 2, "Slices of x along an axis, by their numbers.", infer_gather, gather_gradient,
+                         {kAxis}, {.onnx = {{"Gather"}}});
+const RegisterOp kGatherGrad(op::kGatherGrad, 2, "", infer_gather_grad, nullptr,
+                             {kAxis, attr::integer("size", 0, "places along the axis").at_least(0)});
 
 void require_index_shape(const InferContext& context) {
   require_indices(context, 1);
@@ -114,25 +105,16 @@ void scatter_elements_gradient(GradientContext& context) {
   if (context.wants(2)) context.set(2, ops::gather_elements(dy, context.input(1), axis));
 }
 
-const RegisterOp kGatherElements(
-    {.name = op::kGatherElements,
-     .min_inputs = 2,
-     .max_inputs = 2,
-     .infer = infer_gather_elements,
-     .gradient = gather_elements_gradient,
-     .doc = "Elements of x by their numbers along an axis, one for each place of the indices.",
-     .attributes = {kAxis},
-     .onnx = {{"GatherElements", 11}}});
+const RegisterOp kGatherElements(op::kGatherElements, 2,
+                                 "Elements of x by their numbers along an axis, one for each place of the indices.",
+                                 infer_gather_elements, gather_elements_gradient, {kAxis},
+                                 {.onnx = {{"GatherElements", 11}}});
 const RegisterOp kScatterElements(
-    {.name = op::kScatterElements,
-     .min_inputs = 3,
-     .max_inputs = 3,
-     .infer = infer_scatter_elements,
-     .gradient = scatter_elements_gradient,
-     .doc = "x with elements replaced, or combined with others, at numbers along an axis.",
-     .attributes = {kAxis, attr::text("reduction", "none", "how an update meets what is there")
-                               .one_of({"none", "add", "mul", "min", "max"})},
-     .onnx = {{"ScatterElements", 11}, {"Scatter", 9}}});
+    op::kScatterElements, 3, "x with elements replaced, or combined with others, at numbers along an axis.",
+    infer_scatter_elements, scatter_elements_gradient,
+    {kAxis,
+     attr::text("reduction", "none", "how an update meets what is there").one_of({"none", "add", "mul", "min", "max"})},
+    {.onnx = {{"ScatterElements", 11}, {"Scatter", 9}}});
 
 std::vector<TensorType> infer_embedding(const InferContext& context) {
   context.require_rank(0, 2);
@@ -154,14 +136,9 @@ void embedding_gradient(GradientContext& context) {
   context.set_sparse(0, indices, rows);
 }
 
-const RegisterOp kEmbedding({.name = op::kEmbedding,
-                             .min_inputs = 2,
-                             .max_inputs = 2,
-                             .infer = infer_embedding,
-                             .gradient = embedding_gradient,
-                             .doc = "Rows of a table, by their numbers; its gradient is sparse.",
-                             .attributes = {attr::integer("padding_index", -1,
-                                                          "a row that is not trained; negative: there is none")}});
+const RegisterOp kEmbedding(op::kEmbedding, 2, "Rows of a table, by their numbers; its gradient is sparse.",
+                            infer_embedding, embedding_gradient,
+                            {attr::integer("padding_index", -1, "a row that is not trained; negative: there is none")});
 
 }  // namespace
 

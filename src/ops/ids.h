@@ -7,163 +7,49 @@
 /// that nobody asks for by name needs no entry.
 namespace thalweg::op {
 
+// clang-format off
 // Elementwise, of one value.
-inline constexpr OpId kRelu{"relu"};
-inline constexpr OpId kLeakyRelu{"leaky_relu"};
-inline constexpr OpId kElu{"elu"};
-inline constexpr OpId kSelu{"selu"};
-inline constexpr OpId kCelu{"celu"};
-inline constexpr OpId kGelu{"gelu"};
-inline constexpr OpId kGeluTanh{"gelu_tanh"};
-inline constexpr OpId kSilu{"silu"};
-inline constexpr OpId kMish{"mish"};
-inline constexpr OpId kSigmoid{"sigmoid"};
-inline constexpr OpId kLogSigmoid{"log_sigmoid"};
-inline constexpr OpId kHardSigmoid{"hard_sigmoid"};
-inline constexpr OpId kHardSwish{"hard_swish"};
-inline constexpr OpId kTanh{"tanh"};
-inline constexpr OpId kSoftplus{"softplus"};
-inline constexpr OpId kSoftsign{"softsign"};
-inline constexpr OpId kHardShrink{"hard_shrink"};
-inline constexpr OpId kSoftShrink{"soft_shrink"};
-inline constexpr OpId kTanhShrink{"tanh_shrink"};
-inline constexpr OpId kThreshold{"threshold"};
-inline constexpr OpId kClip{"clip"};
-inline constexpr OpId kExp{"exp"};
-inline constexpr OpId kLog{"log"};
-inline constexpr OpId kSqrt{"sqrt"};
-inline constexpr OpId kRsqrt{"rsqrt"};
-inline constexpr OpId kSquare{"square"};
-inline constexpr OpId kReciprocal{"reciprocal"};
-inline constexpr OpId kAbs{"abs"};
-inline constexpr OpId kErf{"erf"};
-inline constexpr OpId kSin{"sin"};
-inline constexpr OpId kCos{"cos"};
-inline constexpr OpId kTan{"tan"};
-inline constexpr OpId kAsin{"asin"};
-inline constexpr OpId kAcos{"acos"};
-inline constexpr OpId kAtan{"atan"};
-inline constexpr OpId kSinh{"sinh"};
-inline constexpr OpId kCosh{"cosh"};
-inline constexpr OpId kAsinh{"asinh"};
-inline constexpr OpId kAcosh{"acosh"};
-inline constexpr OpId kAtanh{"atanh"};
-inline constexpr OpId kNeg{"neg"};
-inline constexpr OpId kSign{"sign"};
-inline constexpr OpId kFloor{"floor"};
-inline constexpr OpId kCeil{"ceil"};
-inline constexpr OpId kRound{"round"};
-inline constexpr OpId kLogicalNot{"logical_not"};
-inline constexpr OpId kBitNot{"bit_not"};
+inline constexpr OpId kRelu{"relu"}, kLeakyRelu{"leaky_relu"}, kElu{"elu"}, kSelu{"selu"}, kCelu{"celu"}, kGelu{"gelu"},
+    kGeluTanh{"gelu_tanh"}, kSilu{"silu"}, kMish{"mish"}, kSigmoid{"sigmoid"}, kLogSigmoid{"log_sigmoid"},
+    kHardSigmoid{"hard_sigmoid"}, kHardSwish{"hard_swish"}, kTanh{"tanh"}, kSoftplus{"softplus"}, kSoftsign{"softsign"},
+    kHardShrink{"hard_shrink"}, kSoftShrink{"soft_shrink"}, kTanhShrink{"tanh_shrink"}, kThreshold{"threshold"},
+    kClip{"clip"}, kExp{"exp"}, kLog{"log"}, kSqrt{"sqrt"}, kRsqrt{"rsqrt"}, kSquare{"square"},
+    kReciprocal{"reciprocal"}, kAbs{"abs"}, kErf{"erf"}, kSin{"sin"}, kCos{"cos"}, kTan{"tan"}, kAsin{"asin"},
+    kAcos{"acos"}, kAtan{"atan"}, kSinh{"sinh"}, kCosh{"cosh"}, kAsinh{"asinh"}, kAcosh{"acosh"}, kAtanh{"atanh"},
+    kNeg{"neg"}, kSign{"sign"}, kFloor{"floor"}, kCeil{"ceil"}, kRound{"round"}, kLogicalNot{"logical_not"},
+    kBitNot{"bit_not"};
 
 // Elementwise, of two.
-inline constexpr OpId kAdd{"add"};
-inline constexpr OpId kSub{"sub"};
-inline constexpr OpId kMul{"mul"};
-inline constexpr OpId kDiv{"div"};
-inline constexpr OpId kPow{"pow"};
-inline constexpr OpId kMinimum{"minimum"};
-inline constexpr OpId kMaximum{"maximum"};
-inline constexpr OpId kEqual{"equal"};
-inline constexpr OpId kLess{"less"};
-inline constexpr OpId kLessEqual{"less_equal"};
-inline constexpr OpId kGreater{"greater"};
-inline constexpr OpId kGreaterEqual{"greater_equal"};
-inline constexpr OpId kLogicalAnd{"logical_and"};
-inline constexpr OpId kLogicalOr{"logical_or"};
-inline constexpr OpId kLogicalXor{"logical_xor"};
-inline constexpr OpId kModulo{"modulo"};
-inline constexpr OpId kBitAnd{"bit_and"};
-inline constexpr OpId kBitOr{"bit_or"};
-inline constexpr OpId kBitXor{"bit_xor"};
-inline constexpr OpId kShiftLeft{"shift_left"};
-inline constexpr OpId kShiftRight{"shift_right"};
+inline constexpr OpId kAdd{"add"}, kSub{"sub"}, kMul{"mul"}, kDiv{"div"}, kPow{"pow"}, kMinimum{"minimum"},
+    kMaximum{"maximum"}, kEqual{"equal"}, kLess{"less"}, kLessEqual{"less_equal"}, kGreater{"greater"},
+    kGreaterEqual{"greater_equal"}, kLogicalAnd{"logical_and"}, kLogicalOr{"logical_or"}, kLogicalXor{"logical_xor"},
+    kModulo{"modulo"}, kBitAnd{"bit_and"}, kBitOr{"bit_or"}, kBitXor{"bit_xor"}, kShiftLeft{"shift_left"},
+    kShiftRight{"shift_right"};
 
 // All others.
-inline constexpr OpId kArgMax{"arg_max"};
-inline constexpr OpId kArgMin{"arg_min"};
-inline constexpr OpId kAttention{"attention"};
-inline constexpr OpId kAttentionGrad{"attention_grad"};
-inline constexpr OpId kAvgPool{"avg_pool"};
-inline constexpr OpId kAvgPoolGrad{"avg_pool_grad"};
-inline constexpr OpId kBatchNorm{"batch_norm"};
-inline constexpr OpId kBatchNormGrad{"batch_norm_grad"};
-inline constexpr OpId kBatchNormInference{"batch_norm_inference"};
-inline constexpr OpId kCast{"cast"};
-inline constexpr OpId kConcat{"concat"};
-inline constexpr OpId kConv{"conv"};
-inline constexpr OpId kConvGradData{"conv_grad_data"};
-inline constexpr OpId kConvGradWeights{"conv_grad_weights"};
-inline constexpr OpId kConvTranspose{"conv_transpose"};
-inline constexpr OpId kCumsum{"cumsum"};
-inline constexpr OpId kDequantize{"dequantize"};
-inline constexpr OpId kDropout{"dropout"};
-inline constexpr OpId kDropoutGrad{"dropout_grad"};
-inline constexpr OpId kDynamicLinear{"dynamic_linear"};
-inline constexpr OpId kDynamicQuantize{"dynamic_quantize"};
-inline constexpr OpId kElementCount{"element_count"};
-inline constexpr OpId kEmbedding{"embedding"};
-inline constexpr OpId kExpand{"expand"};
-inline constexpr OpId kExpandLike{"expand_like"};
-inline constexpr OpId kGather{"gather"};
-inline constexpr OpId kGatherElements{"gather_elements"};
-inline constexpr OpId kGatherGrad{"gather_grad"};
-inline constexpr OpId kGaussianNoise{"gaussian_noise"};
-inline constexpr OpId kGroupNorm{"group_norm"};
-inline constexpr OpId kGroupNormGrad{"group_norm_grad"};
-inline constexpr OpId kGru{"gru"};
-inline constexpr OpId kGruGrad{"gru_grad"};
-inline constexpr OpId kInterpolate{"interpolate"};
-inline constexpr OpId kInterpolateGrad{"interpolate_grad"};
-inline constexpr OpId kLayerNorm{"layer_norm"};
-inline constexpr OpId kLayerNormGrad{"layer_norm_grad"};
-inline constexpr OpId kLinear{"linear"};
-inline constexpr OpId kLinearGradWeights{"linear_grad_weights"};
-inline constexpr OpId kLogSoftmax{"log_softmax"};
-inline constexpr OpId kLogSoftmaxGrad{"log_softmax_grad"};
-inline constexpr OpId kLrn{"lrn"};
-inline constexpr OpId kLrnGrad{"lrn_grad"};
-inline constexpr OpId kLstm{"lstm"};
-inline constexpr OpId kLstmGrad{"lstm_grad"};
-inline constexpr OpId kMatmul{"matmul"};
-inline constexpr OpId kMatmulInteger{"matmul_integer"};
-inline constexpr OpId kMaxPool{"max_pool"};
-inline constexpr OpId kMaxPoolGrad{"max_pool_grad"};
-inline constexpr OpId kPad{"pad"};
-inline constexpr OpId kPadGrad{"pad_grad"};
-inline constexpr OpId kQuantize{"quantize"};
-inline constexpr OpId kQuantizedAdd{"quantized_add"};
-inline constexpr OpId kQuantizedConv{"quantized_conv"};
-inline constexpr OpId kQuantizedLinear{"quantized_linear"};
-inline constexpr OpId kReduceL1{"reduce_l1"};
-inline constexpr OpId kReduceL2{"reduce_l2"};
-inline constexpr OpId kReduceLogSumExp{"reduce_log_sum_exp"};
-inline constexpr OpId kReduceMax{"reduce_max"};
-inline constexpr OpId kReduceMean{"reduce_mean"};
-inline constexpr OpId kReduceMin{"reduce_min"};
-inline constexpr OpId kReduceProd{"reduce_prod"};
-inline constexpr OpId kReduceSum{"reduce_sum"};
-inline constexpr OpId kReshape{"reshape"};
-inline constexpr OpId kReshapeLike{"reshape_like"};
-inline constexpr OpId kRnn{"rnn"};
-inline constexpr OpId kRnnGrad{"rnn_grad"};
-inline constexpr OpId kScatterElements{"scatter_elements"};
-inline constexpr OpId kScatterRowsAdd{"scatter_rows_add"};
-inline constexpr OpId kSlice{"slice"};
-inline constexpr OpId kSliceGrad{"slice_grad"};
-inline constexpr OpId kSoftmax{"softmax"};
-inline constexpr OpId kSoftmaxCrossEntropy{"softmax_cross_entropy"};
-inline constexpr OpId kSoftmaxCrossEntropyGrad{"softmax_cross_entropy_grad"};
-inline constexpr OpId kSoftmaxGrad{"softmax_grad"};
-inline constexpr OpId kSplit{"split"};
-inline constexpr OpId kSqueeze{"squeeze"};
-inline constexpr OpId kStopGradient{"stop_gradient"};
-inline constexpr OpId kTile{"tile"};
-inline constexpr OpId kTileGrad{"tile_grad"};
-inline constexpr OpId kTopK{"top_k"};
-inline constexpr OpId kTranspose{"transpose"};
-inline constexpr OpId kUnaryGrad{"unary_grad"};
-inline constexpr OpId kUnsqueeze{"unsqueeze"};
-inline constexpr OpId kWhere{"where"};
+inline constexpr OpId kArgMax{"arg_max"}, kArgMin{"arg_min"}, kAttention{"attention"}, kAttentionGrad{"attention_grad"},
+    kAvgPool{"avg_pool"}, kAvgPoolGrad{"avg_pool_grad"}, kBatchNorm{"batch_norm"}, kBatchNormGrad{"batch_norm_grad"},
+    kBatchNormInference{"batch_norm_inference"}, kCast{"cast"}, kConcat{"concat"}, kConv{"conv"},
+    kConvGradData{"conv_grad_data"}, kConvGradWeights{"conv_grad_weights"}, kConvTranspose{"conv_transpose"},
+    kCumsum{"cumsum"}, kDequantize{"dequantize"}, kDropout{"dropout"}, kDropoutGrad{"dropout_grad"},
+    kDynamicLinear{"dynamic_linear"}, kDynamicQuantize{"dynamic_quantize"}, kElementCount{"element_count"},
+    kEmbedding{"embedding"}, kExpand{"expand"}, kExpandLike{"expand_like"}, kGather{"gather"},
+    kGatherElements{"gather_elements"}, kGatherGrad{"gather_grad"}, kGaussianNoise{"gaussian_noise"},
+    kGroupNorm{"group_norm"}, kGroupNormGrad{"group_norm_grad"}, kGru{"gru"}, kGruGrad{"gru_grad"},
+    kInterpolate{"interpolate"}, kInterpolateGrad{"interpolate_grad"}, kLayerNorm{"layer_norm"},
+    kLayerNormGrad{"layer_norm_grad"}, kLinear{"linear"}, kLinearGradWeights{"linear_grad_weights"},
+    kLogSoftmax{"log_softmax"}, kLogSoftmaxGrad{"log_softmax_grad"}, kLrn{"lrn"}, kLrnGrad{"lrn_grad"}, kLstm{"lstm"},
+    kLstmGrad{"lstm_grad"}, kMatmul{"matmul"}, kMatmulInteger{"matmul_integer"}, kMaxPool{"max_pool"},
+    kMaxPoolGrad{"max_pool_grad"}, kPad{"pad"}, kPadGrad{"pad_grad"}, kQuantize{"quantize"},
+    kQuantizedAdd{"quantized_add"}, kQuantizedConv{"quantized_conv"}, kQuantizedLinear{"quantized_linear"},
+    kReduceL1{"reduce_l1"}, kReduceL2{"reduce_l2"}, kReduceLogSumExp{"reduce_log_sum_exp"}, kReduceMax{"reduce_max"},
+    kReduceMean{"reduce_mean"}, kReduceMin{"reduce_min"}, kReduceProd{"reduce_prod"}, kReduceSum{"reduce_sum"},
+    kReshape{"reshape"}, kReshapeLike{"reshape_like"}, kRnn{"rnn"}, kRnnGrad{"rnn_grad"},
+    kScatterElements{"scatter_elements"}, kScatterRowsAdd{"scatter_rows_add"}, kSlice{"slice"},
+    kSliceGrad{"slice_grad"}, kSoftmax{"softmax"}, kSoftmaxCrossEntropy{"softmax_cross_entropy"},
+    kSoftmaxCrossEntropyGrad{"softmax_cross_entropy_grad"}, kSoftmaxGrad{"softmax_grad"}, kSplit{"split"},
+    kSqueeze{"squeeze"}, kStopGradient{"stop_gradient"}, kTile{"tile"}, kTileGrad{"tile_grad"}, kTopK{"top_k"},
+    kTranspose{"transpose"}, kUnaryGrad{"unary_grad"}, kUnsqueeze{"unsqueeze"}, kWhere{"where"};
+// clang-format on
 
 }  // namespace thalweg::op

@@ -33,18 +33,14 @@ const std::vector<AttributeDef> kAttributes{
     attr::text("coordinates", "half_pixel", "how places of the result lie over those of x")
         .one_of({"half_pixel", "align_corners", "asymmetric"})};
 
-const RegisterOp kInterpolate({.name = op::kInterpolate,
-                               .infer = infer_interpolate,
-                               .gradient = interpolate_gradient,
-                               .doc = "Resizes the spatial dimensions.",
-                               .attributes = kAttributes});
-const RegisterOp kInterpolateGrad({.name = op::kInterpolateGrad,
-                                   .min_inputs = 2,
-                                   .max_inputs = 2,
-                                   .infer = [](const InferContext& context) -> std::vector<TensorType> {
-                                     return {{context.dtype(0), context.shape(1)}};
-                                   },
-                                   .attributes = kAttributes});
+const RegisterOp kInterpolate(op::kInterpolate, 1, "Resizes the spatial dimensions.", infer_interpolate,
+                              interpolate_gradient, kAttributes);
+const RegisterOp kInterpolateGrad(
+    op::kInterpolateGrad, 2, "",
+    [](const InferContext& context) -> std::vector<TensorType> {
+      return {{context.dtype(0), context.shape(1)}};
+    },
+    nullptr, kAttributes);
 
 }  // namespace
 

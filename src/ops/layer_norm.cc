@@ -84,30 +84,13 @@ const std::vector<AttributeDef> kLayerAttributes{
     attr::integer("axis", -1, "the first that is normalised over; negative: from the end"), kEpsilon};
 const std::vector<AttributeDef> kGroupAttributes{attr::integer("groups", 1, "of channels").at_least(1), kEpsilon};
 
-const RegisterOp kLayerNorm({.name = op::kLayerNorm,
-                             .max_inputs = 3,
-                             .infer = infer_norm(false),
-                             .gradient = norm_gradient,
-                             .doc = "Normalises all from an axis on, then scales and shifts it.",
-                             .attributes = kLayerAttributes,
-                             .traits = Trait::kFollowsBf16});
-const RegisterOp kLayerNormGrad({.name = op::kLayerNormGrad,
-                                 .min_inputs = 4,
-                                 .max_inputs = 5,
-                                 .infer = infer_norm_grad(false),
-                                 .attributes = kLayerAttributes});
-const RegisterOp kGroupNorm({.name = op::kGroupNorm,
-                             .max_inputs = 3,
-                             .infer = infer_norm(true),
-                             .gradient = norm_gradient,
-                             .doc = "Normalises groups of channels of each sample, then scales and shifts them.",
-                             .attributes = kGroupAttributes,
-                             .traits = Trait::kFollowsBf16});
-const RegisterOp kGroupNormGrad({.name = op::kGroupNormGrad,
-                                 .min_inputs = 4,
-                                 .max_inputs = 5,
-                                 .infer = infer_norm_grad(true),
-                                 .attributes = kGroupAttributes});
+const RegisterOp kLayerNorm(op::kLayerNorm, {1, 3}, "Normalises all from an axis on, then scales and shifts it.",
+                            infer_norm(false), norm_gradient, kLayerAttributes, {.traits = Trait::kFollowsBf16});
+const RegisterOp kLayerNormGrad(op::kLayerNormGrad, {4, 5}, "", infer_norm_grad(false), nullptr, kLayerAttributes);
+const RegisterOp kGroupNorm(op::kGroupNorm, {1, 3},
+                            "Normalises groups of channels of each sample, then scales and shifts them.",
+                            infer_norm(true), norm_gradient, kGroupAttributes, {.traits = Trait::kFollowsBf16});
+const RegisterOp kGroupNormGrad(op::kGroupNormGrad, {4, 5}, "", infer_norm_grad(true), nullptr, kGroupAttributes);
 
 }  // namespace
 

@@ -24,15 +24,9 @@ const std::vector<AttributeDef> kAttributes{
     attr::real("alpha", 1e-4, "their weight, divided by size"), attr::real("beta", 0.75, "the power"),
     attr::real("bias", 1.0, "added before the power")};
 
-const RegisterOp kLrn({.name = op::kLrn,
-                       .infer = infer_lrn,
-                       .gradient = lrn_gradient,
-                       .doc = "Divides by a power of the squares of neighbouring channels.",
-                       .attributes = kAttributes,
-                       .traits = Trait::kFollowsBf16,
-                       .onnx = {{"LRN"}}});
-const RegisterOp kLrnGrad(
-    {.name = op::kLrnGrad, .min_inputs = 2, .max_inputs = 2, .infer = same_as_input(), .attributes = kAttributes});
+const RegisterOp kLrn(op::kLrn, 1, "Divides by a power of the squares of neighbouring channels.", infer_lrn,
+                      lrn_gradient, kAttributes, {.traits = Trait::kFollowsBf16, .onnx = {{"LRN"}}});
+const RegisterOp kLrnGrad(op::kLrnGrad, 2, "", same_as_input(), nullptr, kAttributes);
 
 }  // namespace
 

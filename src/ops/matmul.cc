@@ -123,34 +123,18 @@ std::vector<TensorType> infer_linear_grad_weights(const InferContext& context) {
   return types;
 }
 
-const RegisterOp kMatmul({.name = op::kMatmul,
-                          .min_inputs = 2,
-                          .max_inputs = 2,
-                          .infer = infer_matmul,
-                          .gradient = matmul_gradient,
-                          .doc = "Matrix products, broadcast over the leading dimensions.",
-                          .attributes = {attr::flag("transpose_a", "the last two dimensions of a are swapped"),
-                                         attr::flag("transpose_b", "the last two dimensions of b are swapped")},
-                          .traits = Trait::kComputesInBf16,
-                          .data_inputs = 2});
-const RegisterOp kLinear({.name = op::kLinear,
-                          .min_inputs = 2,
-                          .max_inputs = 3,
-                          .infer = infer_linear,
-                          .gradient = linear_gradient,
-                          .doc = "x W^T + bias for W [O, I].",
-                          .attributes = {attr::text("activation", "", "applied to the result")
-                                             .one_of({"", op::kRelu, op::kTanh, op::kSigmoid, op::kGelu,
-                                                      op::kGeluTanh})},
-                          .traits = Trait::kComputesInBf16 | Trait::kTakesActivation,
-                          .data_inputs = 2});
-const RegisterOp kLinearGradWeights({.name = op::kLinearGradWeights,
-                                     .min_inputs = 2,
-                                     .max_inputs = 2,
-                                     .infer = infer_linear_grad_weights,
-                                     .attributes = {
-                                         attr::flag("bias", "also gives the gradient of the bias"),
-                                         attr::dtype("weights_dtype", "", "of both results, if not that of dy")}});
+const RegisterOp kMatmul(op::kMatmul, 2, "Matrix products, broadcast over the leading dimensions.", infer_matmul,
+                         matmul_gradient,
+                         {attr::flag("transpose_a", "the last two dimensions of a are swapped"),
+                          attr::flag("transpose_b", "the last two dimensions of b are swapped")},
+                         {.traits = Trait::kComputesInBf16, .data_inputs = 2});
+const RegisterOp kLinear(op::kLinear, {2, 3}, "x W^T + bias for W [O, I].", infer_linear, linear_gradient,
+                         {attr::text("activation", "", "applied to the result")
+                              .one_of({"", op::kRelu, op::kTanh, op::kSigmoid, op::kGelu, op::kGeluTanh})},
+                         {.traits = Trait::kComputesInBf16 | Trait::kTakesActivation, .data_inputs = 2});
+const RegisterOp kLinearGradWeights(op::kLinearGradWeights, 2, "", infer_linear_grad_weights, nullptr,
+                                    {attr::flag("bias", "also gives the gradient of the bias"),
+                                     attr::dtype("weights_dtype", "", "of both results, if not that of dy")});
 
 }  // namespace
 

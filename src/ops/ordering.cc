@@ -55,29 +55,18 @@ const AttributeDef kAxis = attr::integer("axis", 0, kAxisDoc);
 const AttributeDef kLastAxis = attr::integer("axis", -1, kAxisDoc);
 const AttributeDef kKeepDims = attr::flag("keep_dims", "the axis stays, with size 1");
 
-const RegisterOp kArgMax({.name = op::kArgMax,
-                          .infer = infer_arg,
-                          .zero_gradient = true,
-                          .doc = "The number of the largest element along an axis; the first of equals.",
-                          .attributes = {kAxis, kKeepDims}});
-const RegisterOp kArgMin({.name = op::kArgMin,
-                          .infer = infer_arg,
-                          .zero_gradient = true,
-                          .doc = "The number of the smallest element along an axis; the first of equals.",
-                          .attributes = {kAxis, kKeepDims}});
-const RegisterOp kTopK({.name = op::kTopK,
-                        .infer = infer_top_k,
-                        .gradient = top_k_gradient,
-                        .doc = "The k largest elements along an axis in order, and their numbers.",
-                        .attributes = {kLastAxis, attr::integer("k", 0, "how many").at_least(0),
-                                       attr::flag("smallest", "the smallest instead"),
-                                       attr::flag("sorted", "in order", true)}});
-const RegisterOp kCumsum({.name = op::kCumsum,
-                          .infer = infer_cumsum,
-                          .gradient = cumsum_gradient,
-                          .doc = "Sums of the elements up to each along an axis.",
-                          .attributes = {kAxis, attr::flag("exclusive", "the element itself is left out"),
-                                         attr::flag("reverse", "from the end")}});
+const RegisterOp kArgMax(op::kArgMax, 1, "The number of the largest element along an axis; the first of equals.",
+                         infer_arg, nullptr, {kAxis, kKeepDims}, {.zero_gradient = true});
+const RegisterOp kArgMin(op::kArgMin, 1, "The number of the smallest element along an axis; the first of equals.",
+                         infer_arg, nullptr, {kAxis, kKeepDims}, {.zero_gradient = true});
+const RegisterOp kTopK(op::kTopK, 1, "The k largest elements along an axis in order, and their numbers.", infer_top_k,
+                       top_k_gradient,
+                       {kLastAxis, attr::integer("k", 0, "how many").at_least(0),
+                        attr::flag("smallest", "the smallest instead"), attr::flag("sorted", "in order", true)});
+const RegisterOp kCumsum(op::kCumsum, 1, "Sums of the elements up to each along an axis.", infer_cumsum,
+                         cumsum_gradient,
+                         {kAxis, attr::flag("exclusive", "the element itself is left out"),
+                          attr::flag("reverse", "from the end")});
 
 Value* arg(OpId op, Value* x, int64_t axis, bool keep_dims) {
   Attributes attrs{{"axis", axis}};

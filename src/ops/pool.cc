@@ -112,22 +112,13 @@ const std::vector<AttributeDef> kAttributes =
                  attr::flag("count_include_pad", "padding counts as zeros in a mean", true)},
                 false);
 
-const RegisterOp kMaxPool({.name = op::kMaxPool,
-                           .infer = infer_max_pool,
-                           .gradient = max_pool_gradient,
-                           .doc = "The largest element of each window, and its number within the window.",
-                           .attributes = kAttributes,
-                           .traits = Trait::kFollowsBf16 | Trait::kMovesElements});
-const RegisterOp kAvgPool({.name = op::kAvgPool,
-                           .infer = infer_avg_pool,
-                           .gradient = avg_pool_gradient,
-                           .doc = "The mean of each window.",
-                           .attributes = kAttributes,
-                           .traits = Trait::kFollowsBf16});
-const RegisterOp kMaxPoolGrad(
-    {.name = op::kMaxPoolGrad, .min_inputs = 3, .max_inputs = 3, .infer = infer_like_last, .attributes = kAttributes});
-const RegisterOp kAvgPoolGrad(
-    {.name = op::kAvgPoolGrad, .min_inputs = 2, .max_inputs = 2, .infer = infer_like_last, .attributes = kAttributes});
+const RegisterOp kMaxPool(op::kMaxPool, 1, "The largest element of each window, and its number within the window.",
+                          infer_max_pool, max_pool_gradient, kAttributes,
+                          {.traits = Trait::kFollowsBf16 | Trait::kMovesElements});
+const RegisterOp kAvgPool(op::kAvgPool, 1, "The mean of each window.", infer_avg_pool, avg_pool_gradient, kAttributes,
+                          {.traits = Trait::kFollowsBf16});
+const RegisterOp kMaxPoolGrad(op::kMaxPoolGrad, 3, "", infer_like_last, nullptr, kAttributes);
+const RegisterOp kAvgPoolGrad(op::kAvgPoolGrad, 2, "", infer_like_last, nullptr, kAttributes);
 
 Value* pool(OpId op, Value* x, Attributes attrs, const std::string& name) {
   return x->graph().add(op, {x}, std::move(attrs), name)->output();

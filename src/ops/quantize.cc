@@ -46,19 +46,10 @@ std::vector<TensorType> infer_dequantize(const InferContext& context) {
 
 const AttributeDef kAxis = attr::integer("axis", 0, "that which scales and zeros belong to, if they are vectors");
 
-const RegisterOp kQuantize({.name = op::kQuantize,
-                            .min_inputs = 2,
-                            .max_inputs = 3,
-                            .infer = infer_quantize,
-                            .doc = "round(x / scale) + zero, cut to the range of an integer type.",
-                            .attributes = {attr::dtype("dtype", "", "of the result: u8, i8, u16 or i16").needed(),
-                                           kAxis}});
-const RegisterOp kDequantize({.name = op::kDequantize,
-                              .min_inputs = 2,
-                              .max_inputs = 3,
-                              .infer = infer_dequantize,
-                              .doc = "(x - zero) * scale.",
-                              .attributes = {kAxis}});
+const RegisterOp kQuantize(op::kQuantize, {2, 3}, "round(x / scale) + zero, cut to the range of an integer type.",
+                           infer_quantize, nullptr,
+                           {attr::dtype("dtype", "", "of the result: u8, i8, u16 or i16").needed(), kAxis});
+const RegisterOp kDequantize(op::kDequantize, {2, 3}, "(x - zero) * scale.", infer_dequantize, nullptr, {kAxis});
 
 std::vector<Value*> operands(Value* x, Value* scale, Value* zero) {
   return zero != nullptr ? std::vector<Value*>{x, scale, zero} : std::vector<Value*>{x, scale};

@@ -77,24 +77,13 @@ const std::vector<AttributeDef> kSum{attr::real("a_factor", 1.0, "that a is mult
                                      kHigh,
                                      attr::dtype("dtype", "u8", "of the result: u8 or i8")};
 
-const RegisterOp kConv({.name = op::kQuantizedConv,
-                        .min_inputs = 3,
-                        .max_inputs = 5,
-                        .infer = infer_conv,
-                        .doc = "conv of integers, scaled, shifted, bounded and quantised again.",
-                        .attributes = with_window(kResult)});
-const RegisterOp kLinear({.name = op::kQuantizedLinear,
-                          .min_inputs = 3,
-                          .max_inputs = 4,
-                          .infer = infer_linear,
-                          .doc = "A product of integers, scaled, shifted, bounded and quantised again.",
-                          .attributes = kResult});
-const RegisterOp kAdd({.name = op::kQuantizedAdd,
-                       .min_inputs = 2,
-                       .max_inputs = 2,
-                       .infer = infer_add,
-                       .doc = "A weighted sum of integers, bounded and rounded.",
-                       .attributes = kSum});
+const RegisterOp kConv(op::kQuantizedConv, {3, 5}, "conv of integers, scaled, shifted, bounded and quantised again.",
+                       infer_conv, nullptr, with_window(kResult));
+const RegisterOp kLinear(op::kQuantizedLinear, {3, 4},
+                         "A product of integers, scaled, shifted, bounded and quantised again.", infer_linear, nullptr,
+                         kResult);
+const RegisterOp kAdd(op::kQuantizedAdd, 2, "A weighted sum of integers, bounded and rounded.", infer_add, nullptr,
+                      kSum);
 
 }  // namespace
 

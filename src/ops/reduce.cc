@@ -107,27 +107,21 @@ void expand_like_gradient(GradientContext& context) {
 const std::vector<AttributeDef> kAttributes{attr::integers("axes", "those that go; all if there are none"),
                                             attr::flag("keep_dims", "they stay, with size 1")};
 
-OpDef reduction(OpId op, const char* doc, GradientRule gradient) {
-  return {.name = op, .infer = infer_reduce, .gradient = std::move(gradient), .doc = doc, .attributes = kAttributes};
-}
-
-const RegisterOp kSum(reduction(op::kReduceSum, "The sum over some axes.", sum_gradient));
-const RegisterOp kMean(reduction(op::kReduceMean, "The mean over some axes.", mean_gradient));
-const RegisterOp kMax(reduction(op::kReduceMax, "The largest element over some axes.", extremum_gradient));
-const RegisterOp kMin(reduction(op::kReduceMin, "The smallest element over some axes.", extremum_gradient));
-const RegisterOp kProd(reduction(op::kReduceProd, "The product over some axes.", prod_gradient));
-const RegisterOp kL1(reduction(op::kReduceL1, "The sum of absolute values over some axes.", l1_gradient));
-const RegisterOp kL2(reduction(op::kReduceL2, "The root of the sum of squares over some axes.", l2_gradient));
-const RegisterOp kLogSumExp(reduction(op::kReduceLogSumExp,
-                                      "log(sum(exp(x))) over some axes, computed without overflow.",
-                                      log_sum_exp_gradient));
-const RegisterOp kExpandLike({.name = op::kExpandLike,
-                              .min_inputs = 2,
-                              .max_inputs = 2,
-                              .infer = infer_expand_like,
-                              .gradient = expand_like_gradient,
-                              .doc = "Broadcasts x to the shape of another value.",
-                              .traits = Trait::kMovesElements | Trait::kSameIfSameType});
+struct Reduction : RegisterOp {
+  Reduction(OpId op, const char* doc, GradientRule gradient)
+      : RegisterOp(op, 1, doc, infer_reduce, std::move(gradient), kAttributes) {}
+};
+const Reduction kSum(op::kReduceSum, "The sum over some axes.", sum_gradient);
+const Reduction kMean(op::kReduceMean, "The mean over some axes.", mean_gradient);
+const Reduction kMax(op::kReduceMax, "The largest element over some axes.", extremum_gradient);
+const Reduction kMin(op::kReduceMin, "The smallest element over some axes.", extremum_gradient);
+const Reduction kProd(op::kReduceProd, "The product over some axes.", prod_gradient);
+const Reduction kL1(op::kReduceL1, "The sum of absolute values over some axes.", l1_gradient);
+const Reduction kL2(op::kReduceL2, "The root of the sum of squares over some axes.", l2_gradient);
+const Reduction kLogSumExp(op::kReduceLogSumExp, "log(sum(exp(x))) over some axes, computed without overflow.",
+                           log_sum_exp_gradient);
+const RegisterOp kExpandLike(op::kExpandLike, 2, "Broadcasts x to the shape of another value.", infer_expand_like,
+                             expand_like_gradient, {}, {.traits = Trait::kMovesElements | Trait::kSameIfSameType});
 
 Value* reduce(OpId op, Value* x, const std::vector<int64_t>& axes, bool keep_dims) {
   Attributes attrs;

@@ -66,21 +66,13 @@ std::vector<TensorType> infer_reshape_like(const InferContext& context) {
 constexpr Traits kMoves = Trait::kMovesElements | Trait::kFollowsBf16;
 
 const RegisterOp kReshape(
-    {.name = op::kReshape,
-     .infer = infer_reshape,
-     .gradient = reshape_gradient,
-     .doc = "The same elements in another shape.",
-     .attributes =
-         {attr::integers("shape", "0 copies the dimension at that place, -1 takes what is left").at_least(-1).needed(),
-          attr::flag("allow_zero", "0 means a dimension without elements")},
-     .traits = kMoves | Trait::kSameIfSameType});
-const RegisterOp kReshapeLike({.name = op::kReshapeLike,
-                               .min_inputs = 2,
-                               .max_inputs = 2,
-                               .infer = infer_reshape_like,
-                               .gradient = reshape_gradient,
-                               .doc = "The same elements in the shape of another value.",
-                               .traits = Trait::kMovesElements | Trait::kSameIfSameType});
+    op::kReshape, 1, "The same elements in another shape.", infer_reshape, reshape_gradient,
+    {attr::integers("shape", "0 copies the dimension at that place, -1 takes what is left").at_least(-1).needed(),
+     attr::flag("allow_zero", "0 means a dimension without elements")},
+    {.traits = kMoves | Trait::kSameIfSameType});
+const RegisterOp kReshapeLike(op::kReshapeLike, 2, "The same elements in the shape of another value.",
+                              infer_reshape_like, reshape_gradient, {},
+                              {.traits = Trait::kMovesElements | Trait::kSameIfSameType});
 
 }  // namespace
 
@@ -144,18 +136,12 @@ std::vector<TensorType> infer_unsqueeze(const InferContext& context) {
   return {{context.dtype(0), Shape(dims)}};
 }
 
-const RegisterOp kSqueeze({.name = op::kSqueeze,
-                           .infer = infer_squeeze,
-                           .gradient = reshape_gradient,
-                           .doc = "Drops dimensions of size 1.",
-                           .attributes = {attr::integers("axes", "where they are; negative: from the end").needed()},
-                           .traits = kMoves});
-const RegisterOp kUnsqueeze({.name = op::kUnsqueeze,
-                             .infer = infer_unsqueeze,
-                             .gradient = reshape_gradient,
-                             .doc = "Puts in dimensions of size 1.",
-                             .attributes = {attr::integers("axes", "where they are; negative: from the end").needed()},
-                             .traits = kMoves});
+const RegisterOp kSqueeze(op::kSqueeze, 1, "Drops dimensions of size 1.", infer_squeeze, reshape_gradient,
+                          {attr::integers("axes", "where they are; negative: from the end").needed()},
+                          {.traits = kMoves});
+const RegisterOp kUnsqueeze(op::kUnsqueeze, 1, "Puts in dimensions of size 1.", infer_unsqueeze, reshape_gradient,
+                            {attr::integers("axes", "where they are; negative: from the end").needed()},
+                            {.traits = kMoves});
 
 }  // namespace
 }  // namespace thalweg

@@ -109,18 +109,9 @@ std::vector<AttributeDef> attributes_of(RnnKind kind, bool gradient) {
 struct RegisterRnn {
   RegisterRnn(OpId op, OpId gradient, const char* doc) {
     const RnnKind kind = rnn_kind(op);
-    RegisterOp({.name = op,
-                .min_inputs = 3,
-                .max_inputs = RnnInput::kCount,
-                .infer = infer_rnn(kind),
-                .gradient = rnn_gradient,
-                .doc = doc,
-                .attributes = attributes_of(kind, false)});
-    RegisterOp({.name = gradient,
-                .min_inputs = RnnGradInput::kGates + 1,
-                .max_inputs = RnnGradInput::kCount,
-                .infer = infer_rnn_grad(kind),
-                .attributes = attributes_of(kind, true)});
+    RegisterOp(op, {3, RnnInput::kCount}, doc, infer_rnn(kind), rnn_gradient, attributes_of(kind, false));
+    RegisterOp(gradient, {RnnGradInput::kGates + 1, RnnGradInput::kCount}, "", infer_rnn_grad(kind), nullptr,
+               attributes_of(kind, true));
   }
 };
 const RegisterRnn kLstm(op::kLstm, op::kLstmGrad, "A layer of LSTM cells over [N, T, I].");

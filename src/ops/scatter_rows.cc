@@ -16,11 +16,8 @@ std::vector<TensorType> infer_scatter_rows_add(const InferContext& context) {
   return {context.type(0)};
 }
 
-const RegisterOp kScatterRowsAdd({.name = op::kScatterRowsAdd,
-                                  .min_inputs = 3,
-                                  .max_inputs = 3,
-                                  .infer = infer_scatter_rows_add,
-                                  .doc = "A table with rows added at their numbers."});
+const RegisterOp kScatterRowsAdd(op::kScatterRowsAdd, 3, "A table with rows added at their numbers.",
+                                 infer_scatter_rows_add, nullptr);
 
 }  // namespace
 }  // namespace thalweg

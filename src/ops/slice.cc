@@ -104,17 +104,9 @@ const std::vector<AttributeDef> kSliceGradAttributes = [] {
   return all;
 }();
 
-const RegisterOp kSlice({.name = op::kSlice,
-                         .infer = infer_slice,
-                         .gradient = slice_gradient,
-                         .doc = "Parts of some axes, from a start to an end by a step.",
-                         .attributes = kSliceAttributes,
-                         .traits = Trait::kMovesElements | Trait::kFollowsBf16});
-const RegisterOp kSliceGrad({.name = op::kSliceGrad,
-                             .max_inputs = 2,
-                             .infer = infer_slice_grad,
-                             .gradient = slice_grad_gradient,
-                             .attributes = kSliceGradAttributes});
+const RegisterOp kSlice(op::kSlice, 1, "Parts of some axes, from a start to an end by a step.", infer_slice,
+                        slice_gradient, kSliceAttributes, {.traits = Trait::kMovesElements | Trait::kFollowsBf16});
+const RegisterOp kSliceGrad(op::kSliceGrad, {1, 2}, "", infer_slice_grad, slice_grad_gradient, kSliceGradAttributes);
 
 std::vector<TensorType> infer_split(const InferContext& context) {
   const TensorType& whole = context.type(0);
@@ -147,13 +139,10 @@ void split_gradient(GradientContext& context) {
   context.set(0, ops::concat(parts, context.attrs().integer("axis")));
 }
 
-const RegisterOp kSplit({.name = op::kSplit,
-                         .infer = infer_split,
-                         .gradient = split_gradient,
-                         .doc = "Parts of given sizes along an axis.",
-                         .attributes = {attr::integer("axis", 0, "that which is cut; negative: from the end"),
-                                        attr::integers("sizes", "of the parts").at_least(0).needed()},
-                         .traits = Trait::kFollowsBf16});
+const RegisterOp kSplit(op::kSplit, 1, "Parts of given sizes along an axis.", infer_split, split_gradient,
+                        {attr::integer("axis", 0, "that which is cut; negative: from the end"),
+                         attr::integers("sizes", "of the parts").at_least(0).needed()},
+                        {.traits = Trait::kFollowsBf16});
 
 }  // namespace
 

@@ -64,35 +64,15 @@ const std::vector<AttributeDef> kLossAttributes{
     attr::integer("ignore_index", -100, "a label whose loss is 0"),
     attr::real("label_smoothing", 0.0, "the share of the target that all classes have; less than 1").between(0.0, 1.0)};
 
-const RegisterOp kSoftmax({.name = op::kSoftmax,
-                           .infer = infer_softmax,
-                           .gradient = softmax_gradient,
-                           .doc = "exp(x), divided by its sum along an axis.",
-                           .attributes = {kAxis}});
-const RegisterOp kLogSoftmax({.name = op::kLogSoftmax,
-                              .infer = infer_softmax,
-                              .gradient = softmax_gradient,
-                              .doc = "The logarithm of softmax.",
-                              .attributes = {kAxis}});
-const RegisterOp kSoftmaxGrad(
-    {.name = op::kSoftmaxGrad, .min_inputs = 2, .max_inputs = 2, .infer = infer_softmax_grad, .attributes = {kAxis}});
-const RegisterOp kLogSoftmaxGrad({.name = op::kLogSoftmaxGrad,
-                                  .min_inputs = 2,
-                                  .max_inputs = 2,
-                                  .infer = infer_softmax_grad,
-                                  .attributes = {kAxis}});
-const RegisterOp kCrossEntropy({.name = op::kSoftmaxCrossEntropy,
-                                .min_inputs = 2,
-                                .max_inputs = 2,
-                                .infer = infer_cross_entropy,
-                                .gradient = cross_entropy_gradient,
-                                .doc = "The loss of each label, of logits [N, C, ...].",
-                                .attributes = kLossAttributes});
-const RegisterOp kCrossEntropyGrad({.name = op::kSoftmaxCrossEntropyGrad,
-                                    .min_inputs = 3,
-                                    .max_inputs = 3,
-                                    .infer = infer_cross_entropy_grad,
-                                    .attributes = kLossAttributes});
+const RegisterOp kSoftmax(op::kSoftmax, 1, "exp(x), divided by its sum along an axis.", infer_softmax, softmax_gradient,
+                          {kAxis});
+const RegisterOp kLogSoftmax(op::kLogSoftmax, 1, "The logarithm of softmax.", infer_softmax, softmax_gradient, {kAxis});
+const RegisterOp kSoftmaxGrad(op::kSoftmaxGrad, 2, "", infer_softmax_grad, nullptr, {kAxis});
+const RegisterOp kLogSoftmaxGrad(op::kLogSoftmaxGrad, 2, "", infer_softmax_grad, nullptr, {kAxis});
+const RegisterOp kCrossEntropy(op::kSoftmaxCrossEntropy, 2, "The loss of each label, of logits [N, C, ...].",
+                               infer_cross_entropy, cross_entropy_gradient, kLossAttributes);
+const RegisterOp kCrossEntropyGrad(op::kSoftmaxCrossEntropyGrad, 3, "", infer_cross_entropy_grad, nullptr,
+                                   kLossAttributes);
 
 }  // namespace
 

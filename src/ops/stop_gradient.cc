@@ -6,11 +6,8 @@
 namespace thalweg {
 namespace {
 
-const RegisterOp kStopGradient({.name = op::kStopGradient,
-                                .infer = same_as_input(),
-                                .zero_gradient = true,
-                                .doc = "x, through which no gradient passes.",
-                                .traits = Trait::kFollowsBf16 | Trait::kTrainingOnly});
+const RegisterOp kStopGradient(op::kStopGradient, 1, "x, through which no gradient passes.", same_as_input(), nullptr,
+                               {}, {.zero_gradient = true, .traits = Trait::kFollowsBf16 | Trait::kTrainingOnly});
 
 }  // namespace
 

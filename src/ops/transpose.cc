@@ -41,13 +41,9 @@ const std::vector<AttributeDef> kPadAttributes{
 const AttributeDef kRepeats = attr::integers("repeats", "one for each dimension").at_least(1).needed();
 constexpr Traits kMoves = Trait::kMovesElements | Trait::kFollowsBf16;
 
-const RegisterOp kTranspose(
-    {.name = op::kTranspose,
-     .infer = infer_transpose,
-     .gradient = transpose_gradient,
-     .doc = "Reorders the dimensions.",
-     .attributes = {attr::integers("permutation", "where each dimension of the result comes from").needed()},
-     .traits = kMoves});
+const RegisterOp kTranspose(op::kTranspose, 1, "Reorders the dimensions.", infer_transpose, transpose_gradient,
+                            {attr::integers("permutation", "where each dimension of the result comes from").needed()},
+                            {.traits = kMoves});
 
 /// `sign` -1 undoes the padding.
 TensorType padded_type(const InferContext& context, int64_t sign) {
@@ -102,13 +98,9 @@ void pad_gradient(GradientContext& context) {
 
 std::vector<TensorType> infer_pad_grad(const InferContext& context) { return {padded_type(context, -1)}; }
 
-const RegisterOp kPad({.name = op::kPad,
-                       .infer = infer_pad,
-                       .gradient = pad_gradient,
-                       .doc = "Adds elements before and after each dimension, or takes them away.",
-                       .attributes = kPadAttributes,
-                       .traits = Trait::kFollowsBf16});
-const RegisterOp kPadGrad({.name = op::kPadGrad, .infer = infer_pad_grad, .attributes = kPadAttributes});
+const RegisterOp kPad(op::kPad, 1, "Adds elements before and after each dimension, or takes them away.", infer_pad,
+                      pad_gradient, kPadAttributes, {.traits = Trait::kFollowsBf16});
+const RegisterOp kPadGrad(op::kPadGrad, 1, "", infer_pad_grad, nullptr, kPadAttributes);
 
 std::vector<TensorType> infer_expand(const InferContext& context) {
   const Shape& from = context.shape(0);
@@ -130,13 +122,9 @@ void expand_gradient(GradientContext& context) {
   context.set(0, ops::sum_to(context.output_gradient(), context.input(0)->shape()));
 }
 
-const RegisterOp kExpand(
-    {.name = op::kExpand,
-     .infer = infer_expand,
-     .gradient = expand_gradient,
-     .doc = "Broadcasts to a shape.",
-     .attributes = {attr::integers("shape", "0 and -1 keep the dimension at that place").at_least(-1)},
-     .traits = Trait::kMovesElements | Trait::kSameIfSameType});
+const RegisterOp kExpand(op::kExpand, 1, "Broadcasts to a shape.", infer_expand, expand_gradient,
+                         {attr::integers("shape", "0 and -1 keep the dimension at that place").at_least(-1)},
+                         {.traits = Trait::kMovesElements | Trait::kSameIfSameType});
 
 InferRule tiled(bool inverse) {
   return [inverse](const InferContext& context) {
@@ -162,12 +150,8 @@ void tile_gradient(GradientContext& context) {
   context.set(0, context.graph().add(op::kTileGrad, {context.output_gradient()}, context.attrs())->output());
 }
 
-const RegisterOp kTile({.name = op::kTile,
-                        .infer = tiled(false),
-                        .gradient = tile_gradient,
-                        .doc = "Repeats each dimension.",
-                        .attributes = {kRepeats}});
-const RegisterOp kTileGrad({.name = op::kTileGrad, .infer = tiled(true), .attributes = {kRepeats}});
+const RegisterOp kTile(op::kTile, 1, "Repeats each dimension.", tiled(false), tile_gradient, {kRepeats});
+const RegisterOp kTileGrad(op::kTileGrad, 1, "", tiled(true), nullptr, {kRepeats});
 
 }  // namespace
 

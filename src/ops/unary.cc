@@ -226,13 +226,9 @@ void differentiate(const ReferenceCall& call) {
 struct RegisterAll {
   RegisterAll() {
     for (const Row& row : rows()) {
-      RegisterOp({.name = row.id,
-                  .infer = infer_unary,
-                  .gradient = gradient_of(row.saved),
-                  .zero_gradient = row.saved == Saved::kNothing,
+      RegisterOp(row.id, 1, row.doc, infer_unary, gradient_of(row.saved), row.attributes,
+                 {.zero_gradient = row.saved == Saved::kNothing,
                   .reference = compute,
-                  .doc = row.doc,
-                  .attributes = row.attributes,
                   .traits = row.traits | Trait::kElementwise,
                   .onnx = row.onnx,
                   .torch = row.torch,
@@ -241,14 +237,11 @@ struct RegisterAll {
   }
 };
 const RegisterAll kAll;
-const RegisterOp kUnaryGrad({.name = op::kUnaryGrad,
-                             .min_inputs = 2,
-                             .max_inputs = 2,
-                             .infer = infer_unary_grad,
-                             .reference = differentiate,
-                             .attributes = {attr::text("function", "", "the op whose derivative it is").needed(),
-                                            attr::real("a", 0.0, "that op's first attribute"),
-                                            attr::real("b", 0.0, "that op's second attribute")}});
+const RegisterOp kUnaryGrad(op::kUnaryGrad, 2, "", infer_unary_grad, nullptr,
+                            {attr::text("function", "", "the op whose derivative it is").needed(),
+                             attr::real("a", 0.0, "that op's first attribute"),
+                             attr::real("b", 0.0, "that op's second attribute")},
+                            {.reference = differentiate});
 
 }  // namespace
 

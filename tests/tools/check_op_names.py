@@ -24,7 +24,7 @@ _OTHER_MEANINGS = {
 # Beginnings of paths.
 _NOT_YET = ()
 
-_ID = re.compile(r'OpId k\w+\{"(\w+)"\}')
+_ID = re.compile(r'\bk\w+\{"(\w+)"\}')
 _ROW = re.compile(r'^\s*\{(?:OpId)?\{"(\w+)"\}, ', re.MULTILINE)
 _TEXT = re.compile(r'"(\w+)"')
 
