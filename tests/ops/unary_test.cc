@@ -46,6 +46,7 @@ const UnaryCase kCases[] = {
     {"clip", 3, 2.5, -4, 4, {{"low", -1.5}, {"high", 2.5}}},
     {"exp", 1, M_E},
     {"log", 2, M_LN2, 0.01, 5},
+    {"log1p", 1e-10, 9.9999999995e-11, -0.9, 5},
     {"sqrt", 2, M_SQRT2, 0.1, 5},
     {"rsqrt", 4, 0.5, 0.1, 5},
     {"square", -3, 9},
@@ -84,7 +85,7 @@ TEST_P(UnaryOp, HasTheKnownValue) {
   Graph graph;
   graph.mark_output(build()({graph.input("x", {DType::kF64, {1}})})[0]);
   const Tensor y = run_graph(graph, {Tensor::from<double>({1}, {GetParam().at})})[0];
-  EXPECT_NEAR(y.data<double>()[0], GetParam().gives, 1e-8);
+  EXPECT_NEAR(y.data<double>()[0], GetParam().gives, 1e-8 * std::fabs(GetParam().gives));
 }
 
 TEST_P(UnaryOp, GradientsMatchCentralDifferences) { check_gradients({operand({3, 7})}, build()); }

@@ -23,11 +23,6 @@ for _name, _op in torch_functions().items():
 _register_unary("bitwise_not.default", ops.logical_not)
 
 
-@converts("log1p.default")
-def log1p(converter, x):
-    return ops.log(converter.value(x) + 1.0)
-
-
 @converts("expm1.default")
 def expm1(converter, x):
     return ops.exp(converter.value(x)) - 1.0
