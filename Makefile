@@ -20,7 +20,7 @@ export CCACHE_BASEDIR ?= $(CURDIR)
 export CCACHE_NOHASHDIR ?= 1
 
 .DEFAULT_GOAL := help
-.PHONY: help setup build test test-asan test-tsan test-long test-torch lint tidy format bench demo onnx-suite onnx-models fuzz wheel jar jar-wheel test-spark install clean
+.PHONY: help setup build test test-asan test-tsan test-long test-torch lint op-table tidy format bench demo onnx-suite onnx-models fuzz wheel jar jar-wheel test-spark install clean
 
 help: ## list the targets
 	@sed -n 's/^\([a-z-]*\):[^#]*## \(.*\)/  make \1\t\2/p' $(MAKEFILE_LIST) | expand -t 22
@@ -58,8 +58,13 @@ test-long: build-release ## the tests that take many minutes
 	@scripts/setup-yarn
 	@ctest --preset long --parallel 1
 
-lint: ## format, include directions, paths in documents, file hygiene
+lint: ## format, include directions, paths in documents, file hygiene, repetitions, names of ops
 	@scripts/lint
+
+op-table: setup ## write docs/ops.md from what the ops say of themselves
+	@cmake --preset release --log-level=WARNING
+	@cmake --build --preset release --target ops_test
+	@THALWEG_WRITE_DOCS=1 build/release/bin/ops_test --gtest_filter='OpTable.*' --gtest_brief=1
 
 tidy: setup ## clang-tidy over src (slow); FILTER=regex narrows it
 	@cmake --preset release --log-level=WARNING

@@ -15,10 +15,11 @@ namespace thalweg {
 
 class Graph;
 class Node;
+struct AttributeDef;
 struct OpDef;
 
-/// Named, typed arguments of a node. A missing attribute takes the default that the reader gives; one of another kind
-/// is an error that names it.
+/// Named, typed arguments of a node. A missing attribute takes the default that the node's op declares, else that which
+/// the reader gives; one of another kind is an error that names it.
 class Attributes {
  public:
   using Item = std::variant<int64_t, double, std::string, std::vector<int64_t>, std::vector<double>,
@@ -47,9 +48,13 @@ class Attributes {
   std::string to_string() const;
 
  private:
+  friend class Graph;
+  const Item* find_item(const std::string& name) const;
   template <typename T>
   const T* find(const std::string& name) const;
   std::map<std::string, Item> items_;
+  /// Those of the op, which live as long as the process; null until a graph takes the attributes for a node.
+  const std::vector<AttributeDef>* declared_ = nullptr;
 };
 
 /// Thrown when the type of a value is asked for that is known only once the graph has been specialised.

@@ -1,60 +1,85 @@
 // Copyright The Thalweg Authors. SPDX-License-Identifier: Apache-2.0
+#include "graph/op_registry.h"
 #include "modules.h"
 #include "thalweg/nn.h"
 
 namespace thalweg::python {
 namespace {
 
-template <typename Layer>
-void def_plain(nb::module_& nn, const char* name, const char* doc) {
-  def_layer(nn, name, doc, []() { return Layer{}; });
-}
-
-template <typename Layer, typename Number = double>
+template <typename Layer, typename Number>
 void def_one(nb::module_& nn, const char* name, const char* doc, const char* argument, Number usual) {
   def_layer(
       nn, name, doc, [](Number number) { return Layer{number}; }, nb::arg(argument) = usual);
 }
 
-/// The same for those of PyTorch's that can be asked to change their input; see below.
-template <typename Layer>
-void def_one_inplace(nb::module_& nn, const char* name, const char* doc, const char* argument, double usual) {
-  def_layer(
-      nn, name, doc, [](double number, bool) { return Layer{number}; }, nb::arg(argument) = usual, "inplace"_a = false);
-}
+/// A layer that is one op of the engine with numbers for attributes, under the name that PyTorch has for it.
+struct OpLayer {
+  const OpDef* op;
+  Attributes attrs;
+
+  OpLayer(const OpDef& definition, const std::vector<double>& numbers) : op(&definition) {
+    for (size_t i = 0; i < numbers.size(); ++i) attrs.set(op->attributes[i].name, numbers[i]);
+  }
+  Value* forward(const nn::Scope& scope, Value* x) const {
+    return x->graph().add(op->name, {x}, attrs, scope.path())->output();
+  }
+};
+
+/// Each layer is a class of its own for Python, so it is one here.
+template <size_t Index>
+struct OpLayerNumber;
 
 /// PyTorch's ReLU and others change their input in place if asked to; in a graph that has no meaning.
-template <typename Layer>
-void def_inplace(nb::module_& nn, const char* name, const char* doc) {
-  def_layer(
-      nn, name, doc, [](bool) { return Layer{}; }, "inplace"_a = false);
+template <size_t Index>
+void def_op_layer(nb::module_& nn, const OpDef& op) {
+  using Bound = LayerModule<OpLayerNumber<Index>, OpLayer, std::vector<double>>;
+  const auto make = [&op](Bound* self, const std::vector<double>& numbers) {
+    new (self) Bound(OpLayer(op, numbers), numbers);
+  };
+  nb::class_<Bound, Module> type(nn, op.layer.c_str(), op.doc.c_str());
+  const auto number = [&](size_t i) {
+    return nb::arg(op.attributes[i].name.c_str()) = std::get<double>(*op.attributes[i].usual);
+  };
+  if (op.attributes.empty()) {
+    type.def(
+        "__init__", [make](Bound* self, bool) { make(self, {}); }, "inplace"_a = false);
+  } else if (op.attributes.size() == 1) {
+    type.def(
+        "__init__", [make](Bound* self, double a, bool) { make(self, {a}); }, number(0), "inplace"_a = false);
+  } else {
+    type.def(
+        "__init__",
+        [make](Bound* self, double a, double b, bool) {
+          make(self, {a, b});
+        },
+        number(0), number(1), "inplace"_a = false);
+  }
+  type.def("__getstate__", [](const Bound& self) { return self.arguments; });
+  type.def("__setstate__",
+           [make](Bound& self, const std::tuple<std::vector<double>>& state) { make(&self, std::get<0>(state)); });
+  def_forward(type);
+}
+
+template <size_t... Index>
+void def_op_layers(nb::module_& nn, std::index_sequence<Index...>) {
+  std::vector<const OpDef*> layers;
+  for (const std::string& name : op_names()) {
+    if (!find_op(name).layer.empty()) layers.push_back(&find_op(name));
+  }
+  TW_REQUIRE(layers.size() <= sizeof...(Index), "there are ", layers.size(), " ops that are layers: raise the number");
+  ((Index < layers.size() ? def_op_layer<Index>(nn, *layers[Index]) : void()), ...);
 }
 
 }  // namespace
 
 void bind_activations(nb::module_& m) {
-  def_plain<nn::Identity>(m, "Identity", "What it is given.");
-  def_inplace<nn::ReLU>(m, "ReLU", "max(0, x).");
-  def_inplace<nn::ReLU6>(m, "ReLU6", "min(max(0, x), 6).");
-  def_inplace<nn::SELU>(m, "SELU", "Scaled ELU, which keeps mean and variance of activations.");
-  def_inplace<nn::SiLU>(m, "SiLU", "x * sigmoid(x), also called swish.");
-  def_inplace<nn::Mish>(m, "Mish", "x * tanh(softplus(x)).");
-  def_inplace<nn::Hardsigmoid>(m, "Hardsigmoid", "A sigmoid of straight lines: min(max(0, x + 3), 6) / 6.");
-  def_inplace<nn::Hardswish>(m, "Hardswish", "x * hardsigmoid(x).");
-  def_plain<nn::Sigmoid>(m, "Sigmoid", "1 / (1 + exp(-x)).");
-  def_plain<nn::LogSigmoid>(m, "LogSigmoid", "log(sigmoid(x)).");
-  def_plain<nn::Tanh>(m, "Tanh", "The hyperbolic tangent.");
-  def_plain<nn::Softsign>(m, "Softsign", "x / (1 + |x|).");
-  def_plain<nn::Tanhshrink>(m, "Tanhshrink", "x - tanh(x).");
-  def_one_inplace<nn::LeakyReLU>(m, "LeakyReLU", "x where positive, negative_slope * x elsewhere.", "negative_slope",
-                                 nn::LeakyReLU{}.negative_slope);
-  def_one_inplace<nn::ELU>(m, "ELU", "x where positive, alpha * (exp(x) - 1) elsewhere.", "alpha", nn::ELU{}.alpha);
-  def_one_inplace<nn::CELU>(m, "CELU", "x where positive, alpha * (exp(x / alpha) - 1) elsewhere.", "alpha",
-                            nn::CELU{}.alpha);
-  def_one<nn::Softplus>(m, "Softplus", "log(1 + exp(beta * x)) / beta.", "beta", nn::Softplus{}.beta);
-  def_one<nn::Hardshrink>(m, "Hardshrink", "x where |x| > lambd, 0 elsewhere.", "lambd", nn::Hardshrink{}.lambda);
-  def_one<nn::Softshrink>(m, "Softshrink", "x nearer to 0 by lambd, and 0 where |x| < lambd.", "lambd",
-                          nn::Softshrink{}.lambda);
+  def_op_layers(m, std::make_index_sequence<32>());
+  def_layer(m, "Identity", "What it is given.", []() { return nn::Identity{}; });
+  def_layer(
+      m, "ReLU6", "min(max(0, x), 6).", [](bool) { return nn::ReLU6{}; }, "inplace"_a = false);
+  def_layer(
+      m, "Hardsigmoid", "A sigmoid of straight lines: min(max(0, x + 3), 6) / 6.",
+      [](bool) { return nn::Hardsigmoid{}; }, "inplace"_a = false);
   def_one<nn::GELU, std::string>(m, "GELU",
                                  "x times the normal distribution function of x; approximate is \"none\" or \"tanh\".",
                                  "approximate", nn::GELU{}.approximate);
@@ -81,12 +106,6 @@ void bind_activations(nb::module_& m) {
         return nn::Hardtanh{min_val, max_val};
       },
       "min_val"_a = nn::Hardtanh{}.min_val, "max_val"_a = nn::Hardtanh{}.max_val);
-  def_layer(
-      m, "Threshold", "x where it is greater than threshold, value elsewhere.",
-      [](double threshold, double value) {
-        return nn::Threshold{threshold, value};
-      },
-      "threshold"_a, "value"_a);
 }
 
 }  // namespace thalweg::python

@@ -73,14 +73,20 @@ auto def_layer_class(nb::module_& module, const char* name, const char* doc, Mak
   return bind_layer_class<Make>(module, name, doc, +make, extra...);
 }
 
-/// The same for a layer of one value.
-template <typename Make, typename... Extra>
-void def_layer(nb::module_& module, const char* name, const char* doc, Make make, const Extra&... extra) {
-  auto type = def_layer_class(module, name, doc, make, extra...);
-  using Bound = typename decltype(type)::Type;
+/// `forward` of a layer of one value.
+template <typename Class>
+void def_forward(Class& type) {
+  using Bound = typename Class::Type;
   type.def(
       "forward", [](const Bound& self, Value* x) { return self.layer.forward(self.scope(), x); }, "x"_a,
       nb::rv_policy::reference, nb::call_policy<KeepGraph>());
+}
+
+/// As def_layer_class for such a layer.
+template <typename Make, typename... Extra>
+void def_layer(nb::module_& module, const char* name, const char* doc, Make make, const Extra&... extra) {
+  auto type = def_layer_class(module, name, doc, make, extra...);
+  def_forward(type);
 }
 
 void bind_modules(nb::module_& nn);

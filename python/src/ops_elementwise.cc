@@ -1,70 +1,73 @@
 // Copyright The Thalweg Authors. SPDX-License-Identifier: Apache-2.0
+#include <algorithm>
+#include <map>
+
+#include "graph/op_registry.h"
 #include "ops.h"
 
 namespace thalweg::python {
 namespace {
 
-using Unary = Value* (*)(Value*);
-using Binary = Value* (*)(Value*, Value*);
-using NamedBinary = Value* (*)(Value*, Value*, const std::string&);
+double usual(const AttributeDef& attribute) { return std::get<double>(*attribute.usual); }
 
-void bind_unary(nb::module_& m) {
-  def_op(
-      m, "relu", [](Value* x) { return ops::relu(x); }, "x"_a);
-  static constexpr std::pair<const char*, Unary> kUnary[] = {{"selu", ops::selu},
-                                                             {"silu", ops::silu},
-                                                             {"mish", ops::mish},
-                                                             {"sigmoid", ops::sigmoid},
-                                                             {"log_sigmoid", ops::log_sigmoid},
-                                                             {"hard_sigmoid", ops::hard_sigmoid},
-                                                             {"hard_swish", ops::hard_swish},
-                                                             {"tanh", ops::tanh},
-                                                             {"softsign", ops::softsign},
-                                                             {"tanh_shrink", ops::tanh_shrink},
-                                                             {"exp", ops::exp},
-                                                             {"log", ops::log},
-                                                             {"sqrt", ops::sqrt},
-                                                             {"rsqrt", ops::rsqrt},
-                                                             {"square", ops::square},
-                                                             {"reciprocal", ops::reciprocal},
-                                                             {"abs", ops::abs},
-                                                             {"neg", ops::neg},
-                                                             {"sign", ops::sign},
-                                                             {"floor", ops::floor},
-                                                             {"ceil", ops::ceil},
-                                                             {"round", ops::round},
-                                                             {"erf", ops::erf},
-                                                             {"sin", ops::sin},
-                                                             {"cos", ops::cos},
-                                                             {"tan", ops::tan},
-                                                             {"asin", ops::asin},
-                                                             {"acos", ops::acos},
-                                                             {"atan", ops::atan},
-                                                             {"sinh", ops::sinh},
-                                                             {"cosh", ops::cosh},
-                                                             {"asinh", ops::asinh},
-                                                             {"acosh", ops::acosh},
-                                                             {"atanh", ops::atanh},
-                                                             {"logical_not", ops::logical_not},
-                                                             {"bit_not", ops::bit_not}};
-  for (const auto& [name, function] : kUnary) def_op(m, name, function, "x"_a);
+/// A function of a value and of the op's attributes, all of which are numbers.
+void bind_unary(nb::module_& m, const OpDef& op) {
+  const char* name = op.name.c_str();
+  const char* doc = op.doc.c_str();
+  const auto& given = op.attributes;
+  const auto add = [&op](Value* x, Attributes attrs) {
+    return x->graph().add(op.name, {x}, std::move(attrs))->output();
+  };
+  if (given.empty()) {
+    def_op(
+        m, name, [add](Value* x) { return add(x, {}); }, "x"_a, doc);
+  } else if (given.size() == 1) {
+    def_op(
+        m, name,
+        [add, &given](Value* x, double a) {
+          return add(x, {{given[0].name, a}});
+        },
+        "x"_a, nb::arg(given[0].name.c_str()) = usual(given[0]), doc);
+  } else {
+    def_op(
+        m, name,
+        [add, &given](Value* x, double a, double b) {
+          return add(x, {{given[0].name, a}, {given[1].name, b}});
+        },
+        "x"_a, nb::arg(given[0].name.c_str()) = usual(given[0]), nb::arg(given[1].name.c_str()) = usual(given[1]), doc);
+  }
 }
 
-/// Functions of a value and numbers; those with a usual number are layers of nn, which know it.
-void bind_shaped(nb::module_& m) {
-  using WithNumber = Value* (*)(Value*, double);
-  static constexpr std::tuple<const char*, WithNumber, const char*> kWithNumber[] = {
-      {"leaky_relu", ops::leaky_relu, "slope"},
-      {"elu", ops::elu, "alpha"},
-      {"celu", ops::celu, "alpha"},
-      {"softplus", ops::softplus, "beta"},
-      {"hard_shrink", ops::hard_shrink, "lambd"},
-      {"soft_shrink", ops::soft_shrink, "lambd"}};
-  for (const auto& [name, function, argument] : kWithNumber) def_op(m, name, function, "x"_a, nb::arg(argument));
-  def_op(m, "gelu", ops::gelu, "x"_a, "approximate"_a = false);
-  def_op(m, "threshold", ops::threshold, "x"_a, "threshold"_a, "value"_a);
-  def_op(m, "clip", ops::clip, "x"_a, "low"_a, "high"_a);
-  def_op(m, "prelu", ops::prelu, "x"_a, "slope"_a);
+void bind_binary(nb::module_& m, const OpDef& op) {
+  def_op(
+      m, op.name.c_str(),
+      [&op](Value* a, const Operand& b) {
+        return a->graph().add(op.name, {a, as_value(a, b)})->output();
+      },
+      "a"_a, "b"_a, op.doc.c_str());
+}
+
+/// All elementwise ops of the engine whose attributes are numbers, by their names.
+void bind_by_registry(nb::module_& m) {
+  for (const std::string& name : op_names()) {
+    const OpDef& op = find_op(name);
+    const auto is_real = [](const AttributeDef& attribute) { return attribute.kind == AttributeDef::Kind::kReal; };
+    const bool numbers = std::all_of(op.attributes.begin(), op.attributes.end(), is_real);
+    if (!op.has(Trait::kElementwise) || op.doc.empty() || !numbers) continue;
+    if (op.max_inputs == 1) bind_unary(m, op);
+    if (op.max_inputs == 2) bind_binary(m, op);
+  }
+}
+
+/// PyTorch's operators of one value and numbers, each with the op that means the same.
+std::map<std::string, std::string> torch_functions() {
+  std::map<std::string, std::string> all;
+  for (const std::string& name : op_names()) {
+    const OpDef& op = find_op(name);
+    if (!op.has(Trait::kElementwise) || op.max_inputs != 1) continue;
+    for (const std::string& torch : op.torch) all[torch] = name;
+  }
+  return all;
 }
 
 Value* where(Value* condition, const Operand& a, const Operand& b) {
@@ -78,33 +81,9 @@ Value* where(Value* condition, const Operand& a, const Operand& b) {
   return ops::where(condition, as_value(like, a), as_value(like, b));
 }
 
-void bind_arithmetic(nb::module_& m) {
-  static constexpr std::pair<const char*, NamedBinary> kArithmetic[] = {
-      {"add", ops::add}, {"sub", ops::sub},         {"mul", ops::mul},        {"div", ops::div},
-      {"pow", ops::pow}, {"minimum", ops::minimum}, {"maximum", ops::maximum}};
-  for (const auto& [name, function] : kArithmetic) {
-    const NamedBinary op = function;
-    def_op(
-        m, name, [op](Value* a, const Operand& b) { return op(a, as_value(a, b), ""); }, "a"_a, "b"_a);
-  }
-  static constexpr std::pair<const char*, Binary> kBinary[] = {{"equal", ops::equal},
-                                                               {"less", ops::less},
-                                                               {"less_equal", ops::less_equal},
-                                                               {"greater", ops::greater},
-                                                               {"greater_equal", ops::greater_equal},
-                                                               {"logical_and", ops::logical_and},
-                                                               {"logical_or", ops::logical_or},
-                                                               {"logical_xor", ops::logical_xor},
-                                                               {"bit_and", ops::bit_and},
-                                                               {"bit_or", ops::bit_or},
-                                                               {"bit_xor", ops::bit_xor},
-                                                               {"shift_left", ops::shift_left},
-                                                               {"shift_right", ops::shift_right}};
-  for (const auto& [name, function] : kBinary) {
-    const Binary op = function;
-    def_op(
-        m, name, [op](Value* a, const Operand& b) { return op(a, as_value(a, b)); }, "a"_a, "b"_a);
-  }
+void bind_others(nb::module_& m) {
+  def_op(m, "gelu", ops::gelu, "x"_a, "approximate"_a = false);
+  def_op(m, "prelu", ops::prelu, "x"_a, "slope"_a);
   def_op(
       m, "modulo", [](Value* a, const Operand& b, bool truncated) { return ops::modulo(a, as_value(a, b), truncated); },
       "a"_a, "b"_a, "truncated"_a = false);
@@ -117,9 +96,8 @@ void bind_arithmetic(nb::module_& m) {
 }  // namespace
 
 void bind_elementwise_ops(nb::module_& ops) {
-  bind_unary(ops);
-  bind_shaped(ops);
-  bind_arithmetic(ops);
+  bind_by_registry(ops);
+  bind_others(ops);
 }
 
 void bind_ops(nb::module_& module) {
@@ -131,6 +109,7 @@ Each appends a node to the graph of its inputs and returns its output. Binary op
   bind_layer_ops(ops);
   bind_quantized_ops(ops);
   bind_value_methods(module);
+  module.def("torch_functions", torch_functions, "PyTorch's operators of one value, each with its function of ops.");
 }
 
 }  // namespace thalweg::python

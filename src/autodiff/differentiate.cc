@@ -3,6 +3,7 @@
 #include <unordered_set>
 
 #include "graph/op_registry.h"
+#include "ops/ids.h"
 #include "thalweg/autodiff.h"
 #include "thalweg/ops/elementwise.h"
 #include "thalweg/ops/shape.h"
@@ -103,7 +104,7 @@ class Differentiator {
     for (const auto& part : sum.sparse) {
       Value* zeros = sum.dense;
       if (zeros == nullptr) zeros = graph_.constant(Tensor::zeros(value->dtype(), value->shape()));
-      sum.dense = graph_.add("scatter_rows_add", {zeros, part.indices, part.rows})->output();
+      sum.dense = graph_.add(op::kScatterRowsAdd, {zeros, part.indices, part.rows})->output();
     }
     sum.sparse.clear();
     return sum.dense;

@@ -2,6 +2,7 @@
 #include <array>
 #include <charconv>
 
+#include "graph/attribute_def.h"
 #include "thalweg/graph.h"
 
 namespace thalweg {
@@ -32,11 +33,21 @@ void print(std::ostream& out, const std::shared_ptr<Graph>& value) { out << "gra
 
 }  // namespace
 
+const Attributes::Item* Attributes::find_item(const std::string& name) const {
+  const auto found = items_.find(name);
+  if (found != items_.end()) return &found->second;
+  if (declared_ == nullptr) return nullptr;
+  for (const AttributeDef& attribute : *declared_) {
+    if (attribute.name == name) return attribute.usual.has_value() ? &*attribute.usual : nullptr;
+  }
+  return nullptr;
+}
+
 template <typename T>
 const T* Attributes::find(const std::string& name) const {
-  const auto found = items_.find(name);
-  if (found == items_.end()) return nullptr;
-  const T* value = std::get_if<T>(&found->second);
+  const Item* item = find_item(name);
+  if (item == nullptr) return nullptr;
+  const T* value = std::get_if<T>(item);
   TW_REQUIRE(value != nullptr, "attribute '", name, "' is of another kind than expected");
   return value;
 }
@@ -47,10 +58,8 @@ int64_t Attributes::integer(const std::string& name, int64_t fallback) const {
 }
 
 double Attributes::real(const std::string& name, double fallback) const {
-  const auto found = items_.find(name);
-  if (found != items_.end()) {
-    if (const auto* integer = std::get_if<int64_t>(&found->second)) return static_cast<double>(*integer);
-  }
+  const Item* item = find_item(name);
+  if (item != nullptr && std::holds_alternative<int64_t>(*item)) return static_cast<double>(std::get<int64_t>(*item));
   const auto* value = find<double>(name);
   return value != nullptr ? *value : fallback;
 }

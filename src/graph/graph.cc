@@ -119,6 +119,11 @@ Node* Graph::append(const OpDef& op, std::vector<Value*> inputs, Attributes attr
     TW_REQUIRE(value == nullptr || value->graph_ == this, op.name, " '", name, "': input '", value->name(),
                "' belongs to another graph");
   }
+  if (op.infer) {
+    attrs.declared_ = &op.attributes;
+    const std::string problem = attribute_problem(attrs, op.attributes);
+    if (!problem.empty()) InferContext(op.name, name, inputs, attrs).fail(problem);
+  }
   auto node = std::make_unique<Node>();
   node->op_ = &op;
   node->id_ = next_node_id_++;
@@ -223,6 +228,9 @@ void Graph::set_inputs(Node* node, std::vector<Value*> inputs) { node->inputs_ =
 
 void Graph::set_attribute(Node* node, const std::string& name, Attributes::Item value) {
   node->attrs_.set(name, std::move(value));
+  if (!node->op_->infer) return;
+  const std::string problem = attribute_problem(node->attrs_, node->op_->attributes);
+  TW_REQUIRE(problem.empty(), describe(*node), ": ", problem);
 }
 
 void Graph::erase_attribute(Node* node, const std::string& name) { node->attrs_.erase(name); }

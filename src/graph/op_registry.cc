@@ -5,6 +5,7 @@
 #include <map>
 
 #include "base/text.h"
+#include "graph/one_to_one.h"
 
 namespace thalweg {
 namespace {
@@ -56,11 +57,6 @@ void InferContext::fail_with(const std::string& message) const {
   throw Error(text.str());
 }
 
-RegisterOp::RegisterOp(OpDef definition) {
-  const std::string name = definition.name;
-  TW_REQUIRE(registry().emplace(name, std::move(definition)).second, "op '", name, "' is registered twice");
-}
-
 namespace {
 
 OpDef& op_without_shapes(const std::string& name) {
@@ -75,10 +71,43 @@ OpDef& op_without_shapes(const std::string& name) {
 
 }  // namespace
 
+RegisterOp::RegisterOp(OpDef definition) {
+  const std::string name = definition.name;
+  const std::vector<OnnxName> standard = definition.onnx;
+  TW_REQUIRE(registry().emplace(name, std::move(definition)).second, "op '", name, "' is registered twice");
+  for (const OnnxName& operator_name : standard) {
+    const std::string family = operator_name.domain.empty() ? "onnx" : operator_name.domain;
+    OpDef& composed = op_without_shapes(family + "." + operator_name.name);
+    if (composed.compose) continue;
+    composed.compose = one_to_one_rule(name, operator_name);
+    composed.composed_by_name = true;
+  }
+}
+
+RegisterOp::RegisterOp(OpId op, InputCount inputs, const char* doc, InferRule infer, GradientRule gradient,
+                       std::vector<AttributeDef> attributes, OpDef rest)
+    : RegisterOp([&] {
+        rest.name = op;
+        rest.min_inputs = inputs.least;
+        rest.max_inputs = inputs.most;
+        rest.doc = doc;
+        rest.infer = std::move(infer);
+        rest.gradient = std::move(gradient);
+        rest.attributes = std::move(attributes);
+        return std::move(rest);
+      }()) {}
+
+const AttributeDef* OpDef::attribute(const std::string& called) const {
+  const auto found =
+      std::find_if(attributes.begin(), attributes.end(), [&](const auto& a) { return a.name == called; });
+  return found != attributes.end() ? &*found : nullptr;
+}
+
 RegisterComposed::RegisterComposed(const std::string& name, ComposeRule rule) {
   OpDef& definition = op_without_shapes(name);
-  TW_REQUIRE(!definition.compose, "op '", name, "' is composed twice");
+  TW_REQUIRE(!definition.compose || definition.composed_by_name, "op '", name, "' is composed twice");
   definition.compose = std::move(rule);
+  definition.composed_by_name = false;
 }
 
 RegisterHost::RegisterHost(const std::string& name, HostRule rule) {
@@ -87,13 +116,13 @@ RegisterHost::RegisterHost(const std::string& name, HostRule rule) {
   definition.host = std::move(rule);
 }
 
-const OpDef* try_find_op(const std::string& name) {
+const OpDef* look_up_op(const std::string& name) {
   const auto found = registry().find(name);
   return found != registry().end() ? &found->second : nullptr;
 }
 
 const OpDef& find_op(const std::string& name) {
-  if (const OpDef* found = try_find_op(name); found != nullptr) return *found;
+  if (const OpDef* op = look_up_op(name); op != nullptr) return *op;
   raise("unknown op '", name, "'; nearest known: ", nearest_names(name, op_names()));
 }
 
@@ -101,6 +130,21 @@ std::vector<std::string> op_names() {
   std::vector<std::string> names;
   for (const auto& [name, op] : registry()) names.push_back(name);
   return names;
+}
+
+const OpDef* op_of_onnx(const std::string& domain, const std::string& op_type) {
+  static const std::map<std::pair<std::string, std::string>, const OpDef*> named = [] {
+    std::map<std::pair<std::string, std::string>, const OpDef*> all;
+    for (const auto& [name, op] : registry()) {
+      for (const OnnxName& onnx : op.onnx) {
+        TW_REQUIRE(all.emplace(std::pair(onnx.domain, onnx.name), &op).second, "ONNX's ", onnx.name,
+                   " is a name of two ops");
+      }
+    }
+    return all;
+  }();
+  const auto found = named.find({domain, op_type});
+  return found != named.end() ? found->second : nullptr;
 }
 
 InferRule same_as_input() {

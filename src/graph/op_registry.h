@@ -5,6 +5,9 @@
 #include <string>
 #include <vector>
 
+#include "graph/attribute_def.h"
+#include "graph/op_id.h"
+#include "graph/reference_call.h"
 #include "thalweg/graph.h"
 
 namespace thalweg {
@@ -19,6 +22,7 @@ class InferContext {
   InferContext(std::string op, std::string node, const std::vector<Value*>& inputs, const Attributes& attrs)
       : op_(std::move(op)), node_(std::move(node)), inputs_(inputs), attrs_(attrs) {}
 
+  const std::string& op() const { return op_; }
   size_t num_inputs() const { return inputs_.size(); }
   bool has(size_t index) const { return index < inputs_.size() && inputs_[index] != nullptr; }
   const TensorType& type(size_t index) const;
@@ -97,15 +101,48 @@ using ComposeRule = std::function<std::vector<Value*>(const ComposeContext&)>;
 /// Computes the outputs, of which trailing ones may be left out.
 using HostRule = std::function<std::vector<Tensor>(const HostContext&)>;
 
-/// Everything the graph knows about an op. Kernels register apart, in the runtime.
-struct OpDef {
+/// What passes and kernels ask about an op instead of its name.
+enum class Trait : uint32_t {
+  kElementwise = 1 << 0,      ///< each element of the result comes from those at its place alone, after broadcasting
+  kMovesElements = 1 << 1,    ///< the result's elements are elements of input 0
+  kKeepsZero = 1 << 2,        ///< f(0) = 0, so that it may run over the padding of a layout
+  kComputesInBf16 = 1 << 3,   ///< worth converting its data for: bf16 doubles the rate of arithmetic
+  kFollowsBf16 = 1 << 4,      ///< goes on in bf16 if its data arrives in it, at no loss that matters
+  kTrainingOnly = 1 << 5,     ///< at inference it passes input 0 on
+  kSameIfSameType = 1 << 6,   ///< passes input 0 on where the result has its type
+  kTakesActivation = 1 << 7,  ///< may apply the activations that its attribute "activation" allows to its result
+  kActivation = 1 << 8,       ///< a function that networks put between layers
+  kFloatingOnly = 1 << 9,     ///< input 0 must be of a floating type
+};
+struct Traits {
+  uint32_t bits = 0;
+  constexpr Traits() = default;
+  constexpr Traits(Trait trait) : bits(static_cast<uint32_t>(trait)) {}  // NOLINT: one is a set of one
+};
+constexpr Traits operator|(Traits a, Traits b) {
+  a.bits |= b.bits;
+  return a;
+}
+constexpr Traits operator|(Trait a, Trait b) { return Traits(a) | Traits(b); }
+
+/// An ONNX operator that does what the op does, input for input and output for output.
+struct OnnxName {
   std::string name;
+  /// The first opset that has it in this form, and the last (0: it is still there).
+  int64_t since = 1;
+  int64_t until = 0;
+  std::string domain = "";
+};
+
+/// Everything the graph knows about an op. Fast kernels register apart, in the runtime.
+struct OpDef {
+  std::string name = {};
   int min_inputs = 1;
   int max_inputs = 1;  ///< -1: any number
   /// Empty: nothing is known of the results before the graph is specialised. Such an op has one of the two rules below.
-  InferRule infer;
+  InferRule infer = nullptr;
   /// Empty: the op has no gradient and asking for one is an error, unless `zero_gradient`.
-  GradientRule gradient;
+  GradientRule gradient = nullptr;
   /// Gradient is zero everywhere it exists (comparisons, arg-max, rounding): autodiff stops here silently.
   bool zero_gradient = false;
   /// Result depends on more than the inputs (dropout): never folded or merged.
@@ -116,12 +153,44 @@ struct OpDef {
   /// Runs the op between compiled programs (graph/host_op.h): the shapes of its results depend on the data, or no
   /// program can do it. If there is a rule to compose it as well, that is tried first.
   HostRule host = {};
+  /// The rule to compose it is that of an op which lists it (OpDef::onnx); one that says more comes first.
+  bool composed_by_name = false;
+
+  /// Empty: the runtime has the plain form among its kernels.
+  ReferenceFunction reference = nullptr;
+  /// One sentence for the table of ops. Ops without are for the engine's own use (gradients, fused forms).
+  std::string doc = "";
+  std::vector<AttributeDef> attributes = {};
+  Traits traits = {};
+  /// Leading inputs that carry data (as opposed to scales, shifts and biases, which stay f32); -1: all.
+  int data_inputs = 1;
+  /// An input behind those that is added to the result, and is data too; -1: there is none.
+  int residual_input = -1;
+  /// ONNX operators and PyTorch's (aten) that mean the same, attribute for attribute.
+  std::vector<OnnxName> onnx = {};
+  std::vector<std::string> torch = {};
+  /// PyTorch's module that is this op, whose arguments are its attributes.
+  std::string layer = "";
+
+  bool has(Trait trait) const { return (traits.bits & Traits(trait).bits) != 0; }
+  /// Null if the op has no such attribute.
+  const AttributeDef* attribute(const std::string& called) const;
 };
 
-/// Registers an op at start-up: `static const RegisterOp op({...});` at namespace scope. A second op of the same name
-/// is a programmer's error and throws.
+/// How many inputs an op takes; -1: any number.
+struct InputCount {
+  int least, most;
+  constexpr InputCount(int exactly) : least(exactly), most(exactly) {}  // NOLINT: a number is a count
+  constexpr InputCount(int at_least, int at_most) : least(at_least), most(at_most) {}
+};
+
+/// Registers an op at start-up: `static const RegisterOp op(...);` at namespace scope. A second op of the same name is
+/// a programmer's error and throws.
 struct RegisterOp {
   explicit RegisterOp(OpDef definition);
+  /// What most ops say, and in `rest` whatever else there is: `{.traits = ..., .onnx = ...}`.
+  RegisterOp(OpId op, InputCount inputs, const char* doc, InferRule infer, GradientRule gradient,
+             std::vector<AttributeDef> attributes = {}, OpDef rest = {});
 };
 
 /// Registers rules of ops that have no shape rule: standard operators, which a graph keeps whole until it is
@@ -133,12 +202,14 @@ struct RegisterHost {
   RegisterHost(const std::string& name, HostRule rule);
 };
 
-/// Null if there is no such op.
-const OpDef* try_find_op(const std::string& name);
 /// Throws Error with the nearest known names if there is no such op.
 const OpDef& find_op(const std::string& name);
+/// Null if there is no such op.
+const OpDef* look_up_op(const std::string& name);
 /// Sorted.
 std::vector<std::string> op_names();
+/// The op that has this ONNX operator among its names; null if none has.
+const OpDef* op_of_onnx(const std::string& domain, const std::string& op_type);
 
 /// A shape rule for ops whose only output has the type of input 0.
 InferRule same_as_input();

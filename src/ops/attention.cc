@@ -5,6 +5,7 @@
 #include "graph/op_registry.h"
 #include "ops/attention_heads.h"
 #include "ops/broadcast.h"
+#include "ops/ids.h"
 #include "thalweg/ops/elementwise.h"
 #include "thalweg/ops/matmul.h"
 
@@ -59,7 +60,7 @@ namespace {
 bool fits(int64_t a, int64_t b) { return a == b || a == kFree || b == kFree; }
 
 void require_operands(const InferContext& context) {
-  const std::string layout = context.attrs().text("layout", "bhtd");
+  const std::string layout = context.attrs().text("layout");
   if (layout == "packed") {
     context.require_rank(0, 3);
     const int64_t heads = context.attrs().integer("heads");
@@ -68,7 +69,6 @@ void require_operands(const InferContext& context) {
                     " features are not q, k and v of ", heads, " heads");
     return;
   }
-  context.require(layout == "bhtd" || layout == "bthd", "unknown layout '", layout, "'");
   for (size_t i = 0; i < 3; ++i) {
     context.require(context.has(i), "q, k and v are needed");
     context.require_rank(i, 4);
@@ -89,7 +89,7 @@ void require_operands(const InferContext& context) {
 /// Shape of the scores [B, H, T, S]; free where a part of it is.
 Shape scores_shape(const InferContext& context) {
   const Shape& q = context.shape(0);
-  const std::string layout = context.attrs().text("layout", "bhtd");
+  const std::string layout = context.attrs().text("layout");
   if (layout == "packed") return {q[0], context.attrs().integer("heads"), q[1], q[1]};
   const Shape& k = context.shape(1);
   return layout == "bthd" ? Shape{q[0], q[2], q[1], k[1]} : Shape{q[0], q[1], q[2], k[2]};
@@ -129,7 +129,7 @@ void attention_gradient(GradientContext& context) {
              ": the log-sum-exp is for its own gradient only and has none");
   Attributes attrs = context.attrs();
   if (context.wants(3)) attrs.set("mask_gradient", int64_t{1});
-  const Node* node = context.graph().add("attention_grad",
+  const Node* node = context.graph().add(op::kAttentionGrad,
                                          {context.input(0), context.input(1), context.input(2), context.input(3),
                                           context.output(0), context.output(1), dy},
                                          std::move(attrs));
@@ -140,8 +140,21 @@ void attention_gradient(GradientContext& context) {
   if (context.wants(3)) context.set(3, ops::sum_to(node->output(operands), context.input(3)->shape()));
 }
 
-const RegisterOp kAttention({"attention", 1, 4, infer_attention, attention_gradient});
-const RegisterOp kAttentionGrad({"attention_grad", 7, 7, infer_attention_grad, nullptr});
+const std::vector<AttributeDef> kAttributes{
+    attr::text("layout", "bhtd", "of q, k and v: [B, H, T, D], [B, T, H, D], or side by side in [B, T, 3 * H * D]")
+        .one_of({"bhtd", "bthd", "packed"}),
+    attr::real("scale", 0.0, "of the scores; 0: 1 / sqrt(D)"),
+    attr::flag("causal", "a query sees no later keys than its own"),
+    attr::integer("heads", 0, "of the packed layout").at_least(0)};
+const std::vector<AttributeDef> kGradAttributes = [] {
+  std::vector<AttributeDef> all = kAttributes;
+  all.push_back(attr::flag("mask_gradient", "also gives the gradient of the scores"));
+  return all;
+}();
+
+const RegisterOp kAttention(op::kAttention, {1, 4}, "softmax(q k^T * scale + mask) v, head by head.", infer_attention,
+                            attention_gradient, kAttributes);
+const RegisterOp kAttentionGrad(op::kAttentionGrad, 7, "", infer_attention_grad, nullptr, kGradAttributes);
 
 Value* add_attention(std::vector<Value*> inputs, const char* layout, double scale, bool causal, int64_t heads,
                      const std::string& name) {
@@ -150,7 +163,7 @@ Value* add_attention(std::vector<Value*> inputs, const char* layout, double scal
   if (causal) attrs.set("causal", int64_t{1});
   if (heads > 0) attrs.set("heads", heads);
   Graph& graph = inputs[0]->graph();
-  return graph.add("attention", std::move(inputs), std::move(attrs), name)->output();
+  return graph.add(op::kAttention, std::move(inputs), std::move(attrs), name)->output();
 }
 
 }  // namespace

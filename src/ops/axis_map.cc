@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "ops/ids.h"
 #include "ops/window.h"
 
 namespace thalweg {
@@ -148,7 +149,7 @@ AxisMap AxisMap::transposed() const {
 AxisMaps pool_maps(const Attributes& attrs, const Shape& x, const Shape& y) {
   if (attrs.has("output_size")) return maps_of(x, [&](size_t, int dim) { return adaptive_map(x[dim], y[dim]); });
   const Window window = read_window(attrs, attrs.integers("kernel"));
-  const bool count_padding = attrs.flag("count_include_pad", true);
+  const bool count_padding = attrs.flag("count_include_pad");
   return maps_of(x, [&](size_t d, int dim) { return window_map(window, d, x[dim], y[dim], count_padding); });
 }
 
@@ -162,8 +163,8 @@ AxisMaps spatial_maps(const Node& node) {
   const bool gradient = node.op_name().ends_with("_grad");
   const Shape& x = gradient ? node.output()->shape() : node.input(0)->shape();
   const Shape& y = gradient ? node.input(0)->shape() : node.output()->shape();
-  AxisMaps maps = node.op_name().starts_with("interpolate") ? interpolation_maps(node.attrs(), x, y)
-                                                            : pool_maps(node.attrs(), x, y);
+  AxisMaps maps = node.op_name().starts_with(op::kInterpolate.name) ? interpolation_maps(node.attrs(), x, y)
+                                                                    : pool_maps(node.attrs(), x, y);
   if (gradient) {
     for (AxisMap& map : maps) map = map.transposed();
   }

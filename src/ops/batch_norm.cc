@@ -1,5 +1,6 @@
 // Copyright The Thalweg Authors. SPDX-License-Identifier: Apache-2.0
 #include "graph/op_registry.h"
+#include "ops/ids.h"
 #include "thalweg/ops/norm.h"
 
 namespace thalweg {
@@ -37,8 +38,6 @@ std::vector<TensorType> infer_batch_norm(const InferContext& context) {
   require_channels(context, 1, channels, "scale");
   require_channels(context, 2, channels, "shift");
   require_like(context, 3, 0, "residual");
-  const std::string activation = context.attrs().text("activation");
-  context.require(activation.empty() || activation == "relu", "unknown activation '", activation, "'");
   return {context.type(0), channels, channels};
 }
 
@@ -47,10 +46,10 @@ std::vector<TensorType> infer_batch_norm(const InferContext& context) {
 void batch_norm_gradient(GradientContext& context) {
   TW_REQUIRE(context.output_gradient(1) == nullptr && context.output_gradient(2) == nullptr, describe(context.node()),
              ": its statistics have no gradient; differentiate y only");
-  const bool relu = context.attrs().text("activation") == "relu";
+  const bool relu = context.attrs().text("activation") == op::kRelu;
   const bool residual = context.input(3) != nullptr;
   Value* dy = context.output_gradient();
-  Attributes attrs{{"epsilon", context.attrs().real("epsilon", 1e-5)}};
+  Attributes attrs{{"epsilon", context.attrs().real("epsilon")}};
   const bool residual_gradient = relu && residual && context.wants(3);
   if (residual_gradient) attrs.set("residual_gradient", int64_t{1});
   Value* shift = relu && !residual ? context.input(2) : nullptr;
@@ -93,8 +92,8 @@ std::vector<TensorType> infer_batch_norm_inference(const InferContext& context) 
 
 /// The statistics count as constants: this is how frozen layers are trained through.
 void batch_norm_inference_gradient(GradientContext& context) {
-  const Attributes attrs{{"epsilon", context.attrs().real("epsilon", 1e-5)}, {"frozen", int64_t{1}}};
-  const Node* grad = context.graph().add("batch_norm_grad",
+  const Attributes attrs{{"epsilon", context.attrs().real("epsilon")}, {"frozen", int64_t{1}}};
+  const Node* grad = context.graph().add(op::kBatchNormGrad,
                                          {context.output_gradient(), context.input(0), context.input(1),
                                           context.input(3), context.input(4), nullptr, nullptr, nullptr},
                                          attrs);
@@ -103,10 +102,25 @@ void batch_norm_inference_gradient(GradientContext& context) {
   }
 }
 
-const RegisterOp kBatchNorm({"batch_norm", 3, 4, infer_batch_norm, batch_norm_gradient});
-const RegisterOp kBatchNormGrad({"batch_norm_grad", 5, 8, infer_batch_norm_grad, nullptr});
-const RegisterOp kBatchNormInference({"batch_norm_inference", 5, 5, infer_batch_norm_inference,
-                                      batch_norm_inference_gradient});
+const AttributeDef kEpsilon = attr::real("epsilon", 1e-5, "added to the variance").at_least(0.0);
+const AttributeDef kMomentum =
+    attr::real("momentum", 0.9, "the share that running statistics keep at each step").between(0.0, 1.0);
+const std::vector<AttributeDef> kTrainingAttributes{
+    kEpsilon, attr::text("activation", "", "applied to the result").one_of({"", op::kRelu}),
+    attr::text("running_mean", "", "the state that inference takes the mean from"),
+    attr::text("running_variance", "", "the state that inference takes the variance from"), kMomentum};
+const std::vector<AttributeDef> kGradAttributes{kEpsilon, attr::flag("residual_gradient", "also gives the masked dy"),
+                                                attr::flag("frozen", "the statistics are constants")};
+
+const RegisterOp kBatchNorm(op::kBatchNorm, {3, 4},
+                            "Normalises each channel by the statistics of the batch, then scales and shifts it.",
+                            infer_batch_norm, batch_norm_gradient, kTrainingAttributes,
+                            {.traits = Trait::kFollowsBf16 | Trait::kTakesActivation, .residual_input = 3});
+const RegisterOp kBatchNormGrad(op::kBatchNormGrad, {5, 8}, "", infer_batch_norm_grad, nullptr, kGradAttributes);
+const RegisterOp kBatchNormInference(op::kBatchNormInference, 5,
+                                     "Normalises each channel by given statistics, then scales and shifts it.",
+                                     infer_batch_norm_inference, batch_norm_inference_gradient, {kEpsilon, kMomentum},
+                                     {.traits = Trait::kFollowsBf16});
 
 }  // namespace
 
@@ -118,14 +132,14 @@ BatchNormOutputs batch_norm(Value* x, Value* scale, Value* shift, Value* residua
   if (!activation.empty()) attrs.set("activation", activation);
   std::vector<Value*> inputs{x, scale, shift};
   if (residual != nullptr) inputs.push_back(residual);
-  const Node* node = x->graph().add("batch_norm", std::move(inputs), std::move(attrs), name);
+  const Node* node = x->graph().add(op::kBatchNorm, std::move(inputs), std::move(attrs), name);
   return {node->output(0), node->output(1), node->output(2)};
 }
 
 Value* batch_norm_inference(Value* x, Value* scale, Value* shift, Value* mean, Value* variance, double epsilon,
                             const std::string& name) {
   return x->graph()
-      .add("batch_norm_inference", {x, scale, shift, mean, variance}, {{"epsilon", epsilon}}, name)
+      .add(op::kBatchNormInference, {x, scale, shift, mean, variance}, {{"epsilon", epsilon}}, name)
       ->output();
 }
 

@@ -1,5 +1,6 @@
 // Copyright The Thalweg Authors. SPDX-License-Identifier: Apache-2.0
 #include "graph/op_registry.h"
+#include "ops/ids.h"
 #include "thalweg/ops/shape.h"
 
 namespace thalweg {
@@ -35,7 +36,10 @@ void concat_gradient(GradientContext& context) {
   }
 }
 
-const RegisterOp kConcat({"concat", 1, -1, infer_concat, concat_gradient});
+const RegisterOp kConcat(
+    op::kConcat, {1, -1}, "Puts the inputs one after the other along an axis.", infer_concat, concat_gradient,
+    {attr::integer("axis", 0, "that along which they are joined; negative: from the end").needed()},
+    {.traits = Trait::kFollowsBf16, .data_inputs = -1});
 
 }  // namespace
 
@@ -43,7 +47,7 @@ namespace ops {
 
 Value* concat(const std::vector<Value*>& parts, int64_t axis) {
   TW_REQUIRE(!parts.empty(), "concat needs at least one part");
-  return parts[0]->graph().add("concat", parts, {{"axis", axis}})->output();
+  return parts[0]->graph().add(op::kConcat, parts, {{"axis", axis}})->output();
 }
 
 }  // namespace ops

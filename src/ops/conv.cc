@@ -10,6 +10,7 @@
 #include "thalweg/ops/conv.h"
 
 #include "ops/conv_geometry.h"
+#include "ops/ids.h"
 #include "thalweg/ops/elementwise.h"
 #include "thalweg/ops/reduce.h"
 
@@ -19,8 +20,7 @@ namespace {
 bool meet(int64_t a, int64_t b) { return a == b || a == kFree || b == kFree; }
 
 void check_channels(const InferContext& context, int64_t channels, const Shape& w) {
-  const int64_t groups = context.attrs().integer("groups", 1);
-  context.require(groups >= 1, "groups must be at least 1, got ", groups);
+  const int64_t groups = context.attrs().integer("groups");
   // A weight without output channels would divide into any number.
   context.require(w[0] != 0 && w[0] % groups == 0, w[0], " output channels do not divide into ", groups, " groups");
   context.require(meet(channels, w[1] == kFree ? kFree : w[1] * groups), "the input has ", channels,
@@ -69,9 +69,6 @@ std::vector<TensorType> infer_conv(const InferContext& context) {
   context.require(context.dtype(1) == context.dtype(0), "input and weight differ in element type");
   const TensorType y{context.dtype(0), conv_output(context, x, w)};
   check_bias(context, 2, w[0]);
-  const std::string activation = context.attrs().text("activation");
-  context.require(activation.empty() || activation == "relu" || activation == "clip", "unknown activation '",
-                  activation, "'");
   context.require(!context.has(3) || context.type(3) == y, "the residual must be ", y);
   return {y};
 }
@@ -83,7 +80,7 @@ std::vector<TensorType> infer_grad_data(const InferContext& context) {
   check_window(context, static_cast<size_t>(dy.rank()) - 2);
   const std::vector<int64_t> spatial = context.attrs().integers("input_spatial");
   context.require(spatial.size() + 2 == static_cast<size_t>(dy.rank()), "input_spatial does not fit the gradient");
-  const Shape x = with_spatial(dy[0], w[1] * context.attrs().integer("groups", 1), spatial);
+  const Shape x = with_spatial(dy[0], w[1] * context.attrs().integer("groups"), spatial);
   context.require(conv_output(context, x, w) == dy, "the gradient of an output ", conv_output(context, x, w),
                   " is expected");
   return {{context.dtype(0), x}};
@@ -97,7 +94,7 @@ DType result_dtype(const InferContext& context, const char* attribute) {
 std::vector<TensorType> infer_grad_weights(const InferContext& context) {
   const Shape& dy = context.shape(0);
   const Shape& x = context.shape(1);
-  const int64_t groups = context.attrs().integer("groups", 1);
+  const int64_t groups = context.attrs().integer("groups");
   const std::vector<int64_t> kernel = context.attrs().integers("kernel");
   context.require(dy[1] != kFree && x[1] != kFree, "channels must be known");
   const Shape w = with_spatial(dy[1], x[1] / groups, kernel);
@@ -125,7 +122,7 @@ void add_weight_gradients(GradientContext& context, Value* dy) {
     attrs.set("bias", int64_t{1});
     attrs.set("bias_dtype", std::string(name_of(context.input(2)->dtype())));
   }
-  const Node* node = context.graph().add("conv_grad_weights", {dy, context.input(0)}, attrs);
+  const Node* node = context.graph().add(op::kConvGradWeights, {dy, context.input(0)}, attrs);
   context.set(1, node->output(0));
   if (bias) context.set(2, node->output(1));
 }
@@ -133,11 +130,11 @@ void add_weight_gradients(GradientContext& context, Value* dy) {
 void conv_gradient(GradientContext& context) {
   TW_REQUIRE(context.input(3) == nullptr, describe(context.node()),
              ": has no gradient once a residual is fused into it");
-  TW_REQUIRE(context.attrs().text("activation") != "clip", describe(context.node()),
+  TW_REQUIRE(context.attrs().text("activation") != op::kClip, describe(context.node()),
              ": has no gradient once bounds are fused into it");
   Value* dy = context.output_gradient();
-  if (context.attrs().text("activation") == "relu") {
-    dy = context.graph().add("unary_grad", {dy, context.output()}, {{"function", std::string("relu")}})->output();
+  if (const std::string activation = context.attrs().text("activation"); !activation.empty()) {
+    dy = context.graph().add(op::kUnaryGrad, {dy, context.output()}, {{"function", activation}})->output();
   }
   // The data gradient comes first: what lies further down waits for it, and nobody waits for the weights.
   if (context.wants(0)) {
@@ -148,7 +145,7 @@ void conv_gradient(GradientContext& context) {
     }
     Attributes attrs = window_attributes(context.attrs());
     attrs.set("input_spatial", spatial);
-    context.set(0, context.graph().add("conv_grad_data", {dy, context.input(1)}, attrs)->output());
+    context.set(0, context.graph().add(op::kConvGradData, {dy, context.input(1)}, attrs)->output());
   }
   if (context.wants(1)) {
     add_weight_gradients(context, dy);
@@ -159,9 +156,23 @@ void conv_gradient(GradientContext& context) {
   }
 }
 
-const RegisterOp kConv({"conv", 2, 4, infer_conv, conv_gradient});
-const RegisterOp kGradData({"conv_grad_data", 2, 2, infer_grad_data, nullptr});
-const RegisterOp kGradWeights({"conv_grad_weights", 2, 2, infer_grad_weights, nullptr});
+const AttributeDef kActivation =
+    attr::text("activation", "", "applied to the result; clip is made by a pass").one_of({"", op::kRelu, op::kClip});
+const AttributeDef kLow = attr::real("low", -std::numeric_limits<double>::infinity(), "the lower bound of clip");
+const AttributeDef kHigh = attr::real("high", std::numeric_limits<double>::infinity(), "the upper bound of clip");
+
+const RegisterOp kConv(
+    op::kConv, {2, 4}, "A convolution of [N, C, ...] with weights [O, C/groups, ...], a bias and something to add.",
+    infer_conv, conv_gradient, with_window({kActivation, kLow, kHigh}),
+    {.traits = Trait::kComputesInBf16 | Trait::kTakesActivation, .data_inputs = 2, .residual_input = 3});
+const RegisterOp kGradData(op::kConvGradData, 2, "", infer_grad_data, nullptr,
+                           with_window({attr::integers("input_spatial", "the spatial extents of x").needed()}));
+const RegisterOp kGradWeights(op::kConvGradWeights, 2, "", infer_grad_weights, nullptr,
+                              with_window({attr::integers("kernel", "the spatial extents of the weight").needed(),
+                                           attr::flag("bias", "also gives the gradient of the bias"),
+                                           attr::dtype("weights_dtype", "",
+                                                       "of the weights' gradient, if not that of dy"),
+                                           attr::dtype("bias_dtype", "", "of the bias' gradient, if not that of dy")}));
 
 }  // namespace
 
@@ -169,8 +180,8 @@ ConvGeometry conv_geometry(const Node& node) {
   const auto in = [&](size_t i) -> const Shape& { return node.input(i)->shape(); };
   const Shape& out = node.output()->shape();
   const std::string& op = node.op_name();
-  if (op == "conv" || op == "quantized_conv") return conv_geometry(node.attrs(), in(0), in(1), out);
-  if (op == "conv_grad_weights") return conv_geometry(node.attrs(), in(1), out, in(0));
+  if (op == op::kConv || op == op::kQuantizedConv) return conv_geometry(node.attrs(), in(0), in(1), out);
+  if (op == op::kConvGradWeights) return conv_geometry(node.attrs(), in(1), out, in(0));
   return conv_geometry(node.attrs(), out, in(1), in(0));
 }
 
@@ -178,7 +189,7 @@ ConvBounds conv_bounds(const Attributes& attrs) {
   ConvBounds bounds;
   const std::string activation = attrs.text("activation");
   if (activation.empty()) return bounds;
-  const bool relu = activation == "relu";
+  const bool relu = activation == op::kRelu;
   return {true, relu ? 0.0F : static_cast<float>(attrs.real("low")),
           relu ? bounds.high : static_cast<float>(attrs.real("high"))};
 }
@@ -197,7 +208,7 @@ Value* conv(Value* x, Value* weight, Value* bias, const ConvOptions& options, co
   if (!options.activation.empty()) attrs.set("activation", options.activation);
   std::vector<Value*> inputs{x, weight};
   if (bias != nullptr) inputs.push_back(bias);
-  return x->graph().add("conv", inputs, attrs, name)->output();
+  return x->graph().add(op::kConv, inputs, attrs, name)->output();
 }
 
 }  // namespace ops

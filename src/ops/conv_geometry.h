@@ -22,7 +22,7 @@ struct ConvGeometry {
 };
 
 inline ConvGeometry conv_geometry(const Attributes& attrs, const Shape& x, const Shape& w, const Shape& y) {
-  return {read_window(attrs, spatial_dims(w)), attrs.integer("groups", 1), x, w, y};
+  return {read_window(attrs, spatial_dims(w)), attrs.integer("groups"), x, w, y};
 }
 
 /// For the nodes conv, quantized_conv, conv_grad_data, conv_grad_weights and conv_transpose.

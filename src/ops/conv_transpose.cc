@@ -2,6 +2,7 @@
 // conv_transpose(x, w[, bias]) is the data gradient of the convolution that maps y to x with the same weights; so its
 // own data gradient is that convolution, and its weight gradient that convolution's with the roles of x and dy swapped.
 #include "ops/conv_geometry.h"
+#include "ops/ids.h"
 #include "thalweg/ops/conv.h"
 #include "thalweg/ops/reduce.h"
 
@@ -16,8 +17,7 @@ std::vector<int64_t> output_extents(const InferContext& context, const Shape& x,
                   " spatial dimensions");
   std::vector<int64_t> out(window.rank());
   for (size_t d = 0; d < window.rank(); ++d) {
-    context.require(extra[d] >= 0 && extra[d] < window.strides[d], "output_padding must be less than the stride, got ",
-                    extra[d]);
+    context.require(extra[d] < window.strides[d], "output_padding must be less than the stride, got ", extra[d]);
     const int64_t in = x[static_cast<int>(d) + 2];
     const int64_t whole = (in - 1) * window.strides[d] + window.reach(d) + extra[d];
     out[d] = in == kFree ? kFree : whole - window.begins[d] - window.ends[d];
@@ -29,14 +29,13 @@ std::vector<int64_t> output_extents(const InferContext& context, const Shape& x,
 std::vector<TensorType> infer_transpose(const InferContext& context) {
   const Shape& x = context.shape(0);
   const Shape& w = context.shape(1);
-  const int64_t groups = context.attrs().integer("groups", 1);
+  const int64_t groups = context.attrs().integer("groups");
   context.require_floating(0);
   context.require(context.dtype(1) == context.dtype(0), "input and weight differ in element type");
   context.require(x.rank() >= 3 && x.rank() <= 5, "the input must have 1 to 3 spatial dimensions");
   context.require(w.rank() == x.rank(), "the weight must have as many dimensions as the input");
   check_window(context, static_cast<size_t>(x.rank()) - 2);
-  context.require(groups >= 1 && w[0] != 0 && w[0] % groups == 0, w[0], " input channels do not divide into ", groups,
-                  " groups");
+  context.require(w[0] != 0 && w[0] % groups == 0, w[0], " input channels do not divide into ", groups, " groups");
   context.require(x[1] == w[0] || x[1] == kFree, "the input has ", x[1], " channels, the weight is for ", w[0]);
   const int64_t channels = w[1] * groups;
   if (context.has(2)) {
@@ -51,10 +50,10 @@ void transpose_gradient(GradientContext& context) {
   Value* dy = context.output_gradient();
   Attributes attrs = context.attrs();
   attrs.erase("output_padding");
-  if (context.wants(0)) context.set(0, context.graph().add("conv", {dy, context.input(1)}, attrs)->output());
+  if (context.wants(0)) context.set(0, context.graph().add(op::kConv, {dy, context.input(1)}, attrs)->output());
   if (context.wants(1)) {
     attrs.set("kernel", spatial_dims(context.input(1)->shape()));
-    context.set(1, context.graph().add("conv_grad_weights", {context.input(0), dy}, attrs)->output());
+    context.set(1, context.graph().add(op::kConvGradWeights, {context.input(0), dy}, attrs)->output());
   }
   if (context.wants(2)) {
     std::vector<int64_t> axes{0};
@@ -63,7 +62,10 @@ void transpose_gradient(GradientContext& context) {
   }
 }
 
-const RegisterOp kTranspose({"conv_transpose", 2, 3, infer_transpose, transpose_gradient});
+const RegisterOp kTranspose(
+    op::kConvTranspose, {2, 3}, "The transposed convolution: the data gradient of conv with the same weights.",
+    infer_transpose, transpose_gradient,
+    with_window({attr::integers("output_padding", "elements added at the end of each spatial dimension").at_least(0)}));
 
 }  // namespace
 
@@ -76,7 +78,7 @@ Value* conv_transpose(Value* x, Value* weight, Value* bias, const ConvTransposeO
   attrs.set("groups", options.groups);
   std::vector<Value*> inputs{x, weight};
   if (bias != nullptr) inputs.push_back(bias);
-  return x->graph().add("conv_transpose", inputs, attrs, name)->output();
+  return x->graph().add(op::kConvTranspose, inputs, attrs, name)->output();
 }
 
 }  // namespace ops

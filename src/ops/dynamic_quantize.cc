@@ -6,6 +6,7 @@
 //   dynamic_linear(x, w, scales[, bias]) -> y  x f32 [..., I] is quantised as above and multiplied by w i8 [I, O];
 //                                              y f32 is sum * scale of x * scales[o] + bias[o]
 #include "graph/op_registry.h"
+#include "ops/ids.h"
 #include "thalweg/ops/quantize.h"
 
 namespace thalweg {
@@ -44,28 +45,33 @@ std::vector<TensorType> infer_dynamic_linear(const InferContext& context) {
   return {{DType::kF32, y}};
 }
 
-const RegisterOp kQuantize({"dynamic_quantize", 1, 1, infer_quantize, nullptr});
-const RegisterOp kMatmul({"matmul_integer", 2, 3, infer_matmul_integer, nullptr});
-const RegisterOp kLinear({"dynamic_linear", 3, 4, infer_dynamic_linear, nullptr});
+const RegisterOp kQuantize(op::kDynamicQuantize, 1,
+                           "x as u8 by the range it has in this run, with its scale and its zero.", infer_quantize,
+                           nullptr);
+const RegisterOp kMatmul(op::kMatmulInteger, {2, 3}, "Exact sums in i32 of a (u8) less its zero by b (i8).",
+                         infer_matmul_integer, nullptr);
+const RegisterOp kLinear(op::kDynamicLinear, {3, 4},
+                         "x, quantised as dynamic_quantize does, by i8 weights with scales.", infer_dynamic_linear,
+                         nullptr);
 
 }  // namespace
 
 namespace ops {
 
 std::vector<Value*> dynamic_quantize(Value* x, const std::string& name) {
-  return x->graph().add("dynamic_quantize", {x}, {}, name)->outputs();
+  return x->graph().add(op::kDynamicQuantize, {x}, {}, name)->outputs();
 }
 
 Value* matmul_integer(Value* a, Value* b, Value* a_zero, const std::string& name) {
   std::vector<Value*> inputs{a, b};
   if (a_zero != nullptr) inputs.push_back(a_zero);
-  return a->graph().add("matmul_integer", inputs, {}, name)->output();
+  return a->graph().add(op::kMatmulInteger, inputs, {}, name)->output();
 }
 
 Value* dynamic_linear(Value* x, Value* weight, Value* scales, Value* bias, const std::string& name) {
   std::vector<Value*> inputs{x, weight, scales};
   if (bias != nullptr) inputs.push_back(bias);
-  return x->graph().add("dynamic_linear", inputs, {}, name)->output();
+  return x->graph().add(op::kDynamicLinear, inputs, {}, name)->output();
 }
 
 }  // namespace ops

@@ -1,5 +1,6 @@
 // Copyright The Thalweg Authors. SPDX-License-Identifier: Apache-2.0
 #include "graph/op_registry.h"
+#include "ops/ids.h"
 #include "thalweg/ops/shape.h"
 
 namespace thalweg {
@@ -10,7 +11,11 @@ std::vector<TensorType> infer_element_count(const InferContext& context) {
   return {{DType::kF32, Shape{}}};
 }
 
-const RegisterOp kElementCount({"element_count", 1, 1, infer_element_count, nullptr, true});
+const RegisterOp kElementCount(op::kElementCount, 1,
+                               "How many elements there are along some axes, all if none are named.",
+                               infer_element_count, nullptr,
+                               {attr::integers("axes", "those that are counted; all if there are none")},
+                               {.zero_gradient = true});
 
 }  // namespace
 
@@ -19,7 +24,7 @@ namespace ops {
 Value* element_count(Value* x, const std::vector<int64_t>& axes) {
   Attributes attrs;
   if (!axes.empty()) attrs.set("axes", axes);
-  return x->graph().add("element_count", {x}, std::move(attrs))->output();
+  return x->graph().add(op::kElementCount, {x}, std::move(attrs))->output();
 }
 
 }  // namespace ops

@@ -2,9 +2,12 @@
 #include "thalweg/ops/elementwise.h"
 
 #include <algorithm>
+#include <cstring>
 
 #include "ops/broadcast.h"
-#include "thalweg/ops/activation.h"
+#include "ops/broadcast_index.h"
+#include "ops/ids.h"
+#include "tensor/dtype.h"
 #include "thalweg/ops/reduce.h"
 #include "thalweg/ops/shape.h"
 
@@ -32,65 +35,6 @@ Shape broadcast_shapes(const InferContext& context, const Shape& a, const Shape&
 
 namespace {
 
-InferRule broadcasting(bool to_bool) {
-  return [to_bool](const InferContext& context) {
-    context.require(context.dtype(0) == context.dtype(1), "element types differ");
-    const Shape shape = broadcast_shapes(context, context.shape(0), context.shape(1));
-    return std::vector<TensorType>{{to_bool ? DType::kBool : context.dtype(0), shape}};
-  };
-}
-
-/// Sets the gradients of both sides from their values before the broadcast is undone.
-void set_binary(GradientContext& context, const std::function<Value*()>& left, const std::function<Value*()>& right) {
-  if (context.wants(0)) context.set(0, ops::sum_to(left(), context.input(0)->shape()));
-  if (context.wants(1)) context.set(1, ops::sum_to(right(), context.input(1)->shape()));
-}
-
-void add_gradient(GradientContext& context) {
-  Value* dy = context.output_gradient();
-  set_binary(
-      context, [&] { return dy; }, [&] { return dy; });
-}
-
-void sub_gradient(GradientContext& context) {
-  Value* dy = context.output_gradient();
-  set_binary(
-      context, [&] { return dy; }, [&] { return ops::neg(dy); });
-}
-
-void mul_gradient(GradientContext& context) {
-  Value* dy = context.output_gradient();
-  set_binary(
-      context, [&] { return ops::mul(dy, context.input(1)); }, [&] { return ops::mul(dy, context.input(0)); });
-}
-
-void div_gradient(GradientContext& context) {
-  Value* dy = context.output_gradient();
-  Value* b = context.input(1);
-  set_binary(
-      context, [&] { return ops::div(dy, b); }, [&] { return ops::neg(ops::div(ops::mul(dy, context.output()), b)); });
-}
-
-void pow_gradient(GradientContext& context) {
-  Value* dy = context.output_gradient();
-  Value* a = context.input(0);
-  Value* b = context.input(1);
-  set_binary(
-      context, [&] { return ops::mul(dy, ops::mul(b, ops::pow(a, ops::sub(b, 1.0)))); },
-      [&] { return ops::mul(dy, ops::mul(context.output(), ops::log(a))); });
-}
-
-/// Ties go to the left side.
-void extremum_gradient(GradientContext& context) {
-  Value* dy = context.output_gradient();
-  Value* a = context.input(0);
-  Value* b = context.input(1);
-  Value* left_wins = context.node().op_name() == "minimum" ? ops::less_equal(a, b) : ops::greater_equal(a, b);
-  Value* zero = ops::scalar_like(dy, 0.0);
-  set_binary(
-      context, [&] { return ops::where(left_wins, dy, zero); }, [&] { return ops::where(left_wins, zero, dy); });
-}
-
 void where_gradient(GradientContext& context) {
   Value* dy = context.output_gradient();
   Value* zero = ops::scalar_like(dy, 0.0);
@@ -106,6 +50,20 @@ std::vector<TensorType> infer_where(const InferContext& context) {
   return {{context.dtype(1), broadcast_shapes(context, context.shape(0), sides)}};
 }
 
+void choose(const ReferenceCall& call) {
+  const BroadcastIndex condition(call.in(0).shape(), call.out().shape());
+  const BroadcastIndex left(call.in(1).shape(), call.out().shape());
+  const BroadcastIndex right(call.in(2).shape(), call.out().shape());
+  const bool* chosen = call.in(0).data<bool>();
+  dispatch(call.out().dtype(), [&](auto tag) {
+    using T = decltype(tag);
+    T* y = call.out().data<T>();
+    for (int64_t i = 0; i < call.out().num_elements(); ++i) {
+      y[i] = chosen[condition(i)] ? call.in(1).data<T>()[left(i)] : call.in(2).data<T>()[right(i)];
+    }
+  });
+}
+
 std::vector<TensorType> infer_cast(const InferContext& context) {
   return {{dtype_from_name(context.attrs().text("to")), context.shape(0)}};
 }
@@ -116,26 +74,47 @@ void cast_gradient(GradientContext& context) {
   }
 }
 
-const RegisterOp kAdd({"add", 2, 2, broadcasting(false), add_gradient});
-const RegisterOp kSub({"sub", 2, 2, broadcasting(false), sub_gradient});
-const RegisterOp kMul({"mul", 2, 2, broadcasting(false), mul_gradient});
-const RegisterOp kDiv({"div", 2, 2, broadcasting(false), div_gradient});
-const RegisterOp kPow({"pow", 2, 2, broadcasting(false), pow_gradient});
-const RegisterOp kMinimum({"minimum", 2, 2, broadcasting(false), extremum_gradient});
-const RegisterOp kMaximum({"maximum", 2, 2, broadcasting(false), extremum_gradient});
-const RegisterOp kEqual({"equal", 2, 2, broadcasting(true), nullptr, true});
-const RegisterOp kLess({"less", 2, 2, broadcasting(true), nullptr, true});
-const RegisterOp kLessEqual({"less_equal", 2, 2, broadcasting(true), nullptr, true});
-const RegisterOp kGreater({"greater", 2, 2, broadcasting(true), nullptr, true});
-const RegisterOp kGreaterEqual({"greater_equal", 2, 2, broadcasting(true), nullptr, true});
-const RegisterOp kAnd({"logical_and", 2, 2, broadcasting(true), nullptr, true});
-const RegisterOp kOr({"logical_or", 2, 2, broadcasting(true), nullptr, true});
-const RegisterOp kXor({"logical_xor", 2, 2, broadcasting(true), nullptr, true});
-const RegisterOp kNot({"logical_not", 1, 1, same_as_input(), nullptr, true});
-const RegisterOp kWhere({"where", 3, 3, infer_where, where_gradient});
-const RegisterOp kCast({"cast", 1, 1, infer_cast, cast_gradient});
+void convert(const ReferenceCall& call) {
+  const Tensor converted = call.in(0).to(call.out().dtype());
+  std::memcpy(call.out().raw(), converted.raw(), converted.num_bytes());
+}
 
-Value* binary(const char* op, Value* a, Value* b, const std::string& name = "") {
+void negate(const ReferenceCall& call) {
+  for (int64_t i = 0; i < call.out().num_elements(); ++i) call.out().data<bool>()[i] = !call.in(0).data<bool>()[i];
+}
+
+std::vector<TensorType> infer_bit_not(const InferContext& context) {
+  context.require(!is_floating(context.dtype(0)) && context.dtype(0) != DType::kBool, "the input must be integers");
+  return {context.type(0)};
+}
+
+void flip(const ReferenceCall& call) {
+  dispatch_arithmetic(call.in(0).dtype(), [&](auto tag) {
+    using T = decltype(tag);
+    if constexpr (std::is_integral_v<T>) {
+      const T* x = call.in(0).data<T>();
+      for (int64_t i = 0; i < call.out().num_elements(); ++i) call.out().data<T>()[i] = static_cast<T>(~x[i]);
+    }
+  });
+}
+
+const RegisterOp kWhere(op::kWhere, 3, "Elements of a where a condition holds, of b elsewhere.", infer_where,
+                        where_gradient, {},
+                        {.reference = choose, .traits = Trait::kElementwise, .onnx = {{"Where", 9}}});
+const RegisterOp kCast(op::kCast, 1, "The same numbers in another element type.", infer_cast, cast_gradient,
+                       {attr::dtype("to", "", "that type").needed()},
+                       {.reference = convert, .traits = Trait::kElementwise | Trait::kSameIfSameType});
+const RegisterOp kNot(op::kLogicalNot, 1, "Whether x is false.", same_as_input(), nullptr, {},
+                      {.zero_gradient = true,
+                       .reference = negate,
+                       .traits = Trait::kElementwise,
+                       .onnx = {{"Not"}},
+                       .torch = {"logical_not.default"}});
+const RegisterOp kBitNot(
+    op::kBitNot, 1, "The bits that x does not have.", infer_bit_not, nullptr, {},
+    {.zero_gradient = true, .reference = flip, .traits = Trait::kElementwise, .onnx = {{"BitwiseNot", 18}}});
+
+Value* binary(OpId op, Value* a, Value* b, const std::string& name = "") {
   return a->graph().add(op, {a, b}, {}, name)->output();
 }
 
@@ -143,13 +122,13 @@ Value* binary(const char* op, Value* a, Value* b, const std::string& name = "") 
 
 namespace ops {
 
-Value* add(Value* a, Value* b, const std::string& name) { return binary("add", a, b, name); }
-Value* sub(Value* a, Value* b, const std::string& name) { return binary("sub", a, b, name); }
-Value* mul(Value* a, Value* b, const std::string& name) { return binary("mul", a, b, name); }
-Value* div(Value* a, Value* b, const std::string& name) { return binary("div", a, b, name); }
-Value* pow(Value* a, Value* b, const std::string& name) { return binary("pow", a, b, name); }
-Value* minimum(Value* a, Value* b, const std::string& name) { return binary("minimum", a, b, name); }
-Value* maximum(Value* a, Value* b, const std::string& name) { return binary("maximum", a, b, name); }
+Value* add(Value* a, Value* b, const std::string& name) { return binary(op::kAdd, a, b, name); }
+Value* sub(Value* a, Value* b, const std::string& name) { return binary(op::kSub, a, b, name); }
+Value* mul(Value* a, Value* b, const std::string& name) { return binary(op::kMul, a, b, name); }
+Value* div(Value* a, Value* b, const std::string& name) { return binary(op::kDiv, a, b, name); }
+Value* pow(Value* a, Value* b, const std::string& name) { return binary(op::kPow, a, b, name); }
+Value* minimum(Value* a, Value* b, const std::string& name) { return binary(op::kMinimum, a, b, name); }
+Value* maximum(Value* a, Value* b, const std::string& name) { return binary(op::kMaximum, a, b, name); }
 
 Value* add(Value* a, double b) { return add(a, scalar_like(a, b)); }
 Value* sub(Value* a, double b) { return sub(a, scalar_like(a, b)); }
@@ -158,23 +137,33 @@ Value* div(Value* a, double b) { return div(a, scalar_like(a, b)); }
 Value* pow(Value* a, double b) { return pow(a, scalar_like(a, b)); }
 Value* rsub(double a, Value* b) { return sub(scalar_like(b, a), b); }
 
-Value* equal(Value* a, Value* b) { return binary("equal", a, b); }
-Value* less(Value* a, Value* b) { return binary("less", a, b); }
-Value* less_equal(Value* a, Value* b) { return binary("less_equal", a, b); }
-Value* greater(Value* a, Value* b) { return binary("greater", a, b); }
-Value* greater_equal(Value* a, Value* b) { return binary("greater_equal", a, b); }
-Value* logical_and(Value* a, Value* b) { return binary("logical_and", a, b); }
-Value* logical_or(Value* a, Value* b) { return binary("logical_or", a, b); }
-Value* logical_xor(Value* a, Value* b) { return binary("logical_xor", a, b); }
-Value* logical_not(Value* a) { return a->graph().add("logical_not", {a})->output(); }
+Value* equal(Value* a, Value* b) { return binary(op::kEqual, a, b); }
+Value* less(Value* a, Value* b) { return binary(op::kLess, a, b); }
+Value* less_equal(Value* a, Value* b) { return binary(op::kLessEqual, a, b); }
+Value* greater(Value* a, Value* b) { return binary(op::kGreater, a, b); }
+Value* greater_equal(Value* a, Value* b) { return binary(op::kGreaterEqual, a, b); }
+Value* logical_and(Value* a, Value* b) { return binary(op::kLogicalAnd, a, b); }
+Value* logical_or(Value* a, Value* b) { return binary(op::kLogicalOr, a, b); }
+Value* logical_xor(Value* a, Value* b) { return binary(op::kLogicalXor, a, b); }
+Value* logical_not(Value* a) { return a->graph().add(op::kLogicalNot, {a})->output(); }
+
+Value* modulo(Value* a, Value* b, bool truncated) {
+  return a->graph().add(op::kModulo, {a, b}, {{"truncated", int64_t{truncated}}})->output();
+}
+Value* bit_and(Value* a, Value* b) { return binary(op::kBitAnd, a, b); }
+Value* bit_or(Value* a, Value* b) { return binary(op::kBitOr, a, b); }
+Value* bit_xor(Value* a, Value* b) { return binary(op::kBitXor, a, b); }
+Value* bit_not(Value* a) { return a->graph().add(op::kBitNot, {a})->output(); }
+Value* shift_left(Value* a, Value* b) { return binary(op::kShiftLeft, a, b); }
+Value* shift_right(Value* a, Value* b) { return binary(op::kShiftRight, a, b); }
 
 Value* where(Value* condition, Value* a, Value* b) {
-  return condition->graph().add("where", {condition, a, b})->output();
+  return condition->graph().add(op::kWhere, {condition, a, b})->output();
 }
 
 Value* cast(Value* x, DType dtype) {
   if (x->dtype() == dtype) return x;
-  return x->graph().add("cast", {x}, {{"to", std::string(name_of(dtype))}})->output();
+  return x->graph().add(op::kCast, {x}, {{"to", std::string(name_of(dtype))}})->output();
 }
 
 Value* scalar_like(Value* like, double value) {

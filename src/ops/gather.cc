@@ -1,5 +1,6 @@
 // Copyright The Thalweg Authors. SPDX-License-Identifier: Apache-2.0
 #include "graph/op_registry.h"
+#include "ops/ids.h"
 #include "thalweg/ops/elementwise.h"
 #include "thalweg/ops/shape.h"
 
@@ -27,7 +28,7 @@ std::vector<TensorType> infer_gather(const InferContext& context) {
 
 Value* zeros_like(Value* value) {
   Value* zero = value->graph().constant(Tensor::zeros(value->dtype(), {}));
-  return value->graph().add("expand_like", {zero, value})->output();
+  return value->graph().add(op::kExpandLike, {zero, value})->output();
 }
 
 void gather_gradient(GradientContext& context) {
@@ -37,7 +38,7 @@ void gather_gradient(GradientContext& context) {
   const int64_t size = x[static_cast<int>(axis)];
   TW_REQUIRE(size != kFree, describe(context.node()), ": its gradient needs a known size of dimension ", axis);
   Attributes attrs{{"axis", axis < 0 ? axis + x.rank() : axis}, {"size", size}};
-  context.set(0, context.graph().add("gather_grad", {context.output_gradient(), context.input(1)}, attrs)->output());
+  context.set(0, context.graph().add(op::kGatherGrad, {context.output_gradient(), context.input(1)}, attrs)->output());
 }
 
 /// gather_grad(dy, indices): slices of dy added up at their indices along "axis", which has "size" places.
@@ -51,8 +52,12 @@ std::vector<TensorType> infer_gather_grad(const InferContext& context) {
   return {{context.dtype(0), Shape(std::move(dims))}};
 }
 
-const RegisterOp kGather({"gather", 2, 2, infer_gather, gather_gradient});
-const RegisterOp kGatherGrad({"gather_grad", 2, 2, infer_gather_grad, nullptr});
+const AttributeDef kAxis = attr::integer("axis", 0, "that which the indices count along; negative: from the end");
+
+const RegisterOp kGather(op::kGather, 2, "Slices of x along an axis, by their numbers.", infer_gather, gather_gradient,
+                         {kAxis}, {.onnx = {{"Gather"}}});
+const RegisterOp kGatherGrad(op::kGatherGrad, 2, "", infer_gather_grad, nullptr,
+                             {kAxis, attr::integer("size", 0, "places along the axis").at_least(0)});
 
 void require_index_shape(const InferContext& context) {
   require_indices(context, 1);
@@ -81,10 +86,6 @@ std::vector<TensorType> infer_scatter_elements(const InferContext& context) {
   require_index_shape(context);
   context.require(context.shape(1) == context.shape(2), "updates must have the shape of the indices");
   context.require(context.dtype(0) == context.dtype(2), "updates must have the element type of the input");
-  const std::string reduction = context.attrs().text("reduction", "none");
-  context.require(
-      reduction == "none" || reduction == "add" || reduction == "mul" || reduction == "min" || reduction == "max",
-      "unknown reduction '", reduction, "'; known: none, add, mul, min, max");
   return {context.type(0)};
 }
 
@@ -92,7 +93,7 @@ std::vector<TensorType> infer_scatter_elements(const InferContext& context) {
 void scatter_elements_gradient(GradientContext& context) {
   Value* dy = context.output_gradient();
   const int64_t axis = context.attrs().integer("axis");
-  const std::string reduction = context.attrs().text("reduction", "none");
+  const std::string reduction = context.attrs().text("reduction");
   TW_REQUIRE(reduction == "none" || reduction == "add", describe(context.node()), ": reduction ", reduction,
              " has no gradient");
   const bool accumulate = reduction == "add";
@@ -104,8 +105,16 @@ void scatter_elements_gradient(GradientContext& context) {
   if (context.wants(2)) context.set(2, ops::gather_elements(dy, context.input(1), axis));
 }
 
-const RegisterOp kGatherElements({"gather_elements", 2, 2, infer_gather_elements, gather_elements_gradient});
-const RegisterOp kScatterElements({"scatter_elements", 3, 3, infer_scatter_elements, scatter_elements_gradient});
+const RegisterOp kGatherElements(op::kGatherElements, 2,
+                                 "Elements of x by their numbers along an axis, one for each place of the indices.",
+                                 infer_gather_elements, gather_elements_gradient, {kAxis},
+                                 {.onnx = {{"GatherElements", 11}}});
+const RegisterOp kScatterElements(
+    op::kScatterElements, 3, "x with elements replaced, or combined with others, at numbers along an axis.",
+    infer_scatter_elements, scatter_elements_gradient,
+    {kAxis,
+     attr::text("reduction", "none", "how an update meets what is there").one_of({"none", "add", "mul", "min", "max"})},
+    {.onnx = {{"ScatterElements", 11}, {"Scatter", 9}}});
 
 std::vector<TensorType> infer_embedding(const InferContext& context) {
   context.require_rank(0, 2);
@@ -116,7 +125,7 @@ std::vector<TensorType> infer_embedding(const InferContext& context) {
 void embedding_gradient(GradientContext& context) {
   if (!context.wants(0)) return;
   const int64_t width = context.input(0)->shape()[1];
-  const int64_t padding = context.attrs().integer("padding_index", -1);
+  const int64_t padding = context.attrs().integer("padding_index");
   Value* indices = ops::cast(ops::reshape(context.input(1), {-1}), DType::kI64);
   Value* rows = ops::reshape(context.output_gradient(), {-1, width});
   if (padding >= 0) {
@@ -127,30 +136,32 @@ void embedding_gradient(GradientContext& context) {
   context.set_sparse(0, indices, rows);
 }
 
-const RegisterOp kEmbedding({"embedding", 2, 2, infer_embedding, embedding_gradient});
+const RegisterOp kEmbedding(op::kEmbedding, 2, "Rows of a table, by their numbers; its gradient is sparse.",
+                            infer_embedding, embedding_gradient,
+                            {attr::integer("padding_index", -1, "a row that is not trained; negative: there is none")});
 
 }  // namespace
 
 namespace ops {
 
 Value* gather(Value* x, Value* indices, int64_t axis) {
-  return x->graph().add("gather", {x, indices}, {{"axis", axis}})->output();
+  return x->graph().add(op::kGather, {x, indices}, {{"axis", axis}})->output();
 }
 
 Value* gather_elements(Value* x, Value* indices, int64_t axis) {
-  return x->graph().add("gather_elements", {x, indices}, {{"axis", axis}})->output();
+  return x->graph().add(op::kGatherElements, {x, indices}, {{"axis", axis}})->output();
 }
 
 Value* scatter_elements(Value* x, Value* indices, Value* updates, int64_t axis, bool accumulate) {
   Attributes attrs{{"axis", axis}};
   if (accumulate) attrs.set("reduction", "add");
-  return x->graph().add("scatter_elements", {x, indices, updates}, std::move(attrs))->output();
+  return x->graph().add(op::kScatterElements, {x, indices, updates}, std::move(attrs))->output();
 }
 
 Value* embedding(Value* table, Value* indices, int64_t padding_index, const std::string& name) {
   Attributes attrs;
   if (padding_index >= 0) attrs.set("padding_index", padding_index);
-  return table->graph().add("embedding", {table, indices}, std::move(attrs), name)->output();
+  return table->graph().add(op::kEmbedding, {table, indices}, std::move(attrs), name)->output();
 }
 
 }  // namespace ops

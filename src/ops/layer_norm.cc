@@ -1,5 +1,6 @@
 // Copyright The Thalweg Authors. SPDX-License-Identifier: Apache-2.0
 #include "graph/op_registry.h"
+#include "ops/ids.h"
 #include "thalweg/ops/norm.h"
 
 namespace thalweg {
@@ -26,7 +27,7 @@ struct NormTypes {
 NormTypes layer_norm_types(const InferContext& context, size_t x) {
   context.require_floating(x);
   const std::vector<int64_t>& dims = context.shape(x).dims();
-  const int axis = context.axis(context.attrs().integer("axis", -1), context.shape(x).rank());
+  const int axis = context.axis(context.attrs().integer("axis"), context.shape(x).rank());
   const DType dtype = statistics_type(context.dtype(x));
   return {{dtype, Shape(std::vector<int64_t>(dims.begin(), dims.begin() + axis))},
           {dtype, Shape(std::vector<int64_t>(dims.begin() + axis, dims.end()))}};
@@ -36,9 +37,9 @@ NormTypes group_norm_types(const InferContext& context, size_t x) {
   context.require_floating(x);
   const Shape& shape = context.shape(x);
   context.require(shape.rank() >= 2, "x must be [N, C, ...]");
-  const int64_t groups = context.attrs().integer("groups", 1);
-  context.require(groups > 0 && (shape[1] == kFree || shape[1] % groups == 0), shape[1],
-                  " channels cannot be put into ", groups, " groups");
+  const int64_t groups = context.attrs().integer("groups");
+  context.require(shape[1] == kFree || shape[1] % groups == 0, shape[1], " channels cannot be put into ", groups,
+                  " groups");
   const DType dtype = statistics_type(context.dtype(x));
   return {{dtype, {shape[0], groups}}, {dtype, {shape[1]}}};
 }
@@ -78,21 +79,29 @@ void norm_gradient(GradientContext& context) {
   }
 }
 
-const RegisterOp kLayerNorm({"layer_norm", 1, 3, infer_norm(false), norm_gradient});
-const RegisterOp kLayerNormGrad({"layer_norm_grad", 4, 5, infer_norm_grad(false), nullptr});
-const RegisterOp kGroupNorm({"group_norm", 1, 3, infer_norm(true), norm_gradient});
-const RegisterOp kGroupNormGrad({"group_norm_grad", 4, 5, infer_norm_grad(true), nullptr});
+const AttributeDef kEpsilon = attr::real("epsilon", 1e-5, "added to the variance").at_least(0.0);
+const std::vector<AttributeDef> kLayerAttributes{
+    attr::integer("axis", -1, "the first that is normalised over; negative: from the end"), kEpsilon};
+const std::vector<AttributeDef> kGroupAttributes{attr::integer("groups", 1, "of channels").at_least(1), kEpsilon};
+
+const RegisterOp kLayerNorm(op::kLayerNorm, {1, 3}, "Normalises all from an axis on, then scales and shifts it.",
+                            infer_norm(false), norm_gradient, kLayerAttributes, {.traits = Trait::kFollowsBf16});
+const RegisterOp kLayerNormGrad(op::kLayerNormGrad, {4, 5}, "", infer_norm_grad(false), nullptr, kLayerAttributes);
+const RegisterOp kGroupNorm(op::kGroupNorm, {1, 3},
+                            "Normalises groups of channels of each sample, then scales and shifts them.",
+                            infer_norm(true), norm_gradient, kGroupAttributes, {.traits = Trait::kFollowsBf16});
+const RegisterOp kGroupNormGrad(op::kGroupNormGrad, {4, 5}, "", infer_norm_grad(true), nullptr, kGroupAttributes);
 
 }  // namespace
 
 namespace ops {
 
 Value* layer_norm(Value* x, Value* scale, Value* shift, int64_t axis, double epsilon, const std::string& name) {
-  return x->graph().add("layer_norm", {x, scale, shift}, {{"axis", axis}, {"epsilon", epsilon}}, name)->output();
+  return x->graph().add(op::kLayerNorm, {x, scale, shift}, {{"axis", axis}, {"epsilon", epsilon}}, name)->output();
 }
 
 Value* group_norm(Value* x, Value* scale, Value* shift, int64_t groups, double epsilon, const std::string& name) {
-  return x->graph().add("group_norm", {x, scale, shift}, {{"groups", groups}, {"epsilon", epsilon}}, name)->output();
+  return x->graph().add(op::kGroupNorm, {x, scale, shift}, {{"groups", groups}, {"epsilon", epsilon}}, name)->output();
 }
 
 }  // namespace ops

@@ -2,6 +2,7 @@
 #include "thalweg/ops/matmul.h"
 
 #include "ops/broadcast.h"
+#include "ops/ids.h"
 #include "thalweg/ops/activation.h"
 #include "thalweg/ops/elementwise.h"
 #include "thalweg/ops/shape.h"
@@ -29,7 +30,7 @@ std::vector<TensorType> infer_matmul(const InferContext& context) {
 }
 
 /// dy^T x summed over all rows of dy [..., O] and x [..., I]: one large product instead of a batch and a sum.
-Value* sum_of_outer_products(Value* dy, Value* x) { return dy->graph().add("linear_grad_weights", {dy, x})->output(); }
+Value* sum_of_outer_products(Value* dy, Value* x) { return dy->graph().add(op::kLinearGradWeights, {dy, x})->output(); }
 
 /// True if `b` is one matrix that all of `a`, read untransposed, multiplies.
 bool shares_matrix(const Value* a, const Value* b, bool transpose_a) {
@@ -74,7 +75,7 @@ std::vector<TensorType> infer_linear(const InferContext& context) {
 
 /// Functions whose derivative is a function of their value.
 bool differentiable_by_output(const std::string& activation) {
-  return activation == "relu" || activation == "tanh" || activation == "sigmoid";
+  return activation == op::kRelu || activation == op::kTanh || activation == op::kSigmoid;
 }
 
 /// Gradient before the activation. Where its derivative needs the sum that fusion has thrown away, that is computed
@@ -87,7 +88,7 @@ Value* before_activation(GradientContext& context) {
   if (!differentiable_by_output(activation)) {
     saved = ops::linear(context.input(0), context.input(1), context.input(2));
   }
-  return context.graph().add("unary_grad", {dy, saved}, {{"function", activation}})->output();
+  return context.graph().add(op::kUnaryGrad, {dy, saved}, {{"function", activation}})->output();
 }
 
 void linear_gradient(GradientContext& context) {
@@ -102,7 +103,7 @@ void linear_gradient(GradientContext& context) {
   if (!context.wants(1) && !context.wants(2)) return;
   Attributes attrs;
   if (context.wants(2)) attrs.set("bias", int64_t{1});
-  Node* node = context.graph().add("linear_grad_weights", {dy, context.input(0)}, std::move(attrs));
+  Node* node = context.graph().add(op::kLinearGradWeights, {dy, context.input(0)}, std::move(attrs));
   if (context.wants(1)) context.set(1, node->output(0));
   if (context.wants(2)) context.set(2, ops::cast(node->output(1), context.input(2)->dtype()));
 }
@@ -122,9 +123,18 @@ std::vector<TensorType> infer_linear_grad_weights(const InferContext& context) {
   return types;
 }
 
-const RegisterOp kMatmul({"matmul", 2, 2, infer_matmul, matmul_gradient});
-const RegisterOp kLinear({"linear", 2, 3, infer_linear, linear_gradient});
-const RegisterOp kLinearGradWeights({"linear_grad_weights", 2, 2, infer_linear_grad_weights, nullptr});
+const RegisterOp kMatmul(op::kMatmul, 2, "Matrix products, broadcast over the leading dimensions.", infer_matmul,
+                         matmul_gradient,
+                         {attr::flag("transpose_a", "the last two dimensions of a are swapped"),
+                          attr::flag("transpose_b", "the last two dimensions of b are swapped")},
+                         {.traits = Trait::kComputesInBf16, .data_inputs = 2});
+const RegisterOp kLinear(op::kLinear, {2, 3}, "x W^T + bias for W [O, I].", infer_linear, linear_gradient,
+                         {attr::text("activation", "", "applied to the result")
+                              .one_of({"", op::kRelu, op::kTanh, op::kSigmoid, op::kGelu, op::kGeluTanh})},
+                         {.traits = Trait::kComputesInBf16 | Trait::kTakesActivation, .data_inputs = 2});
+const RegisterOp kLinearGradWeights(op::kLinearGradWeights, 2, "", infer_linear_grad_weights, nullptr,
+                                    {attr::flag("bias", "also gives the gradient of the bias"),
+                                     attr::dtype("weights_dtype", "", "of both results, if not that of dy")});
 
 }  // namespace
 
@@ -138,21 +148,21 @@ Value* matmul(Value* a, Value* b, bool transpose_a, bool transpose_b, const std:
   Attributes attrs;
   if (transpose_a) attrs.set("transpose_a", int64_t{1});
   if (transpose_b) attrs.set("transpose_b", int64_t{1});
-  Value* result = a->graph().add("matmul", {a, b}, std::move(attrs), name)->output();
+  Value* result = a->graph().add(op::kMatmul, {a, b}, std::move(attrs), name)->output();
   if (row) result = squeeze(result, {-2});
   return column ? squeeze(result, {-1}) : result;
 }
 
 Value* linear(Value* x, Value* weight, Value* bias, const std::string& activation, const std::string& name) {
   Attributes attrs;
-  const bool apart = activation == "gelu" || activation == "gelu_tanh";
+  const bool apart = activation == op::kGelu || activation == op::kGeluTanh;
   TW_REQUIRE(activation.empty() || apart || differentiable_by_output(activation), "linear '", name,
              "': unknown activation '", activation, "'");
   if (!activation.empty() && !apart) attrs.set("activation", activation);
   std::vector<Value*> inputs{x, weight};
   if (bias != nullptr) inputs.push_back(bias);
-  Value* y = x->graph().add("linear", std::move(inputs), std::move(attrs), name)->output();
-  return apart ? gelu(y, activation == "gelu_tanh") : y;
+  Value* y = x->graph().add(op::kLinear, std::move(inputs), std::move(attrs), name)->output();
+  return apart ? gelu(y, activation == op::kGeluTanh) : y;
 }
 
 }  // namespace ops

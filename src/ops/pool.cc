@@ -8,6 +8,7 @@
 #include <algorithm>
 
 #include "ops/axis_map.h"
+#include "ops/ids.h"
 #include "ops/window.h"
 #include "thalweg/ops/conv.h"
 
@@ -29,10 +30,6 @@ int64_t pooled_extent(const Window& window, size_t d, int64_t in, bool ceil_mode
 void check_kernel(const InferContext& context, size_t rank) {
   const std::vector<int64_t> kernel = context.attrs().integers("kernel");
   context.require(kernel.size() == rank, "kernel has ", kernel.size(), " entries for ", rank, " spatial dimensions");
-  for (int64_t extent : kernel) {
-    context.require(extent >= 1 && extent <= kMostWindow, "kernel must be between 1 and ", kMostWindow, ", got ",
-                    extent);
-  }
   check_window(context, rank);
   const Window window = read_window(context.attrs(), kernel);
   for (size_t d = 0; d < rank; ++d) {
@@ -48,7 +45,6 @@ Shape pooled_shape(const InferContext& context) {
   std::vector<int64_t> out = context.attrs().integers("output_size");
   if (context.attrs().has("output_size")) {
     context.require(out.size() == rank, "output_size has ", out.size(), " entries for ", rank, " spatial dimensions");
-    for (int64_t extent : out) context.require(extent >= 1, "output_size must be at least 1, got ", extent);
     for (int d = 2; d < x.rank(); ++d) context.require(x[d] != 0, "spatial dimension ", d - 2, " is empty");
     return with_spatial(x[0], x[1], out);
   }
@@ -101,20 +97,30 @@ std::vector<TensorType> infer_like_last(const InferContext& context) {
 
 void max_pool_gradient(GradientContext& context) {
   const std::vector<Value*> inputs{context.output_gradient(), context.output(1), context.input(0)};
-  context.set(0, context.graph().add("max_pool_grad", inputs, context.attrs())->output());
+  context.set(0, context.graph().add(op::kMaxPoolGrad, inputs, context.attrs())->output());
 }
 
 void avg_pool_gradient(GradientContext& context) {
   const std::vector<Value*> inputs{context.output_gradient(), context.input(0)};
-  context.set(0, context.graph().add("avg_pool_grad", inputs, context.attrs())->output());
+  context.set(0, context.graph().add(op::kAvgPoolGrad, inputs, context.attrs())->output());
 }
 
-const RegisterOp kMaxPool({"max_pool", 1, 1, infer_max_pool, max_pool_gradient});
-const RegisterOp kAvgPool({"avg_pool", 1, 1, infer_avg_pool, avg_pool_gradient});
-const RegisterOp kMaxPoolGrad({"max_pool_grad", 3, 3, infer_like_last, nullptr});
-const RegisterOp kAvgPoolGrad({"avg_pool_grad", 2, 2, infer_like_last, nullptr});
+const std::vector<AttributeDef> kAttributes =
+    with_window({attr::integers("kernel", "the extents of the window").between(1, kMostWindow),
+                 attr::integers("output_size", "of an adaptive pool, in place of a window").at_least(1),
+                 attr::flag("ceil_mode", "the last window may reach over the end"),
+                 attr::flag("count_include_pad", "padding counts as zeros in a mean", true)},
+                false);
 
-Value* pool(const char* op, Value* x, Attributes attrs, const std::string& name) {
+const RegisterOp kMaxPool(op::kMaxPool, 1, "The largest element of each window, and its number within the window.",
+                          infer_max_pool, max_pool_gradient, kAttributes,
+                          {.traits = Trait::kFollowsBf16 | Trait::kMovesElements});
+const RegisterOp kAvgPool(op::kAvgPool, 1, "The mean of each window.", infer_avg_pool, avg_pool_gradient, kAttributes,
+                          {.traits = Trait::kFollowsBf16});
+const RegisterOp kMaxPoolGrad(op::kMaxPoolGrad, 3, "", infer_like_last, nullptr, kAttributes);
+const RegisterOp kAvgPoolGrad(op::kAvgPoolGrad, 2, "", infer_like_last, nullptr, kAttributes);
+
+Value* pool(OpId op, Value* x, Attributes attrs, const std::string& name) {
   return x->graph().add(op, {x}, std::move(attrs), name)->output();
 }
 
@@ -135,22 +141,22 @@ namespace ops {
 Value* max_pool(Value* x, const PoolOptions& options, const std::string& name) {
   Attributes attrs = window_attributes(options);
   attrs.set("dilations", options.dilations);
-  return pool("max_pool", x, std::move(attrs), name);
+  return pool(op::kMaxPool, x, std::move(attrs), name);
 }
 
 Value* avg_pool(Value* x, const PoolOptions& options, const std::string& name) {
   Attributes attrs = window_attributes(options);
   attrs.set("dilations", options.dilations);
   attrs.set("count_include_pad", int64_t{options.count_include_pad});
-  return pool("avg_pool", x, std::move(attrs), name);
+  return pool(op::kAvgPool, x, std::move(attrs), name);
 }
 
 Value* adaptive_avg_pool(Value* x, const std::vector<int64_t>& output_size, const std::string& name) {
-  return pool("avg_pool", x, {{"output_size", output_size}}, name);
+  return pool(op::kAvgPool, x, {{"output_size", output_size}}, name);
 }
 
 Value* adaptive_max_pool(Value* x, const std::vector<int64_t>& output_size, const std::string& name) {
-  return pool("max_pool", x, {{"output_size", output_size}}, name);
+  return pool(op::kMaxPool, x, {{"output_size", output_size}}, name);
 }
 
 Value* global_avg_pool(Value* x, const std::string& name) { return adaptive_avg_pool(x, ones(x), name); }

@@ -4,6 +4,7 @@
 #include "thalweg/ops/quantize.h"
 
 #include "graph/op_registry.h"
+#include "ops/ids.h"
 
 namespace thalweg {
 namespace {
@@ -43,8 +44,12 @@ std::vector<TensorType> infer_dequantize(const InferContext& context) {
   return {{DType::kF32, context.shape(0)}};
 }
 
-const RegisterOp kQuantize({"quantize", 2, 3, infer_quantize, nullptr});
-const RegisterOp kDequantize({"dequantize", 2, 3, infer_dequantize, nullptr});
+const AttributeDef kAxis = attr::integer("axis", 0, "that which scales and zeros belong to, if they are vectors");
+
+const RegisterOp kQuantize(op::kQuantize, {2, 3}, "round(x / scale) + zero, cut to the range of an integer type.",
+                           infer_quantize, nullptr,
+                           {attr::dtype("dtype", "", "of the result: u8, i8, u16 or i16").needed(), kAxis});
+const RegisterOp kDequantize(op::kDequantize, {2, 3}, "(x - zero) * scale.", infer_dequantize, nullptr, {kAxis});
 
 std::vector<Value*> operands(Value* x, Value* scale, Value* zero) {
   return zero != nullptr ? std::vector<Value*>{x, scale, zero} : std::vector<Value*>{x, scale};
@@ -56,11 +61,11 @@ namespace ops {
 
 Value* quantize(Value* x, Value* scale, Value* zero, DType dtype, int64_t axis, const std::string& name) {
   const Attributes attrs{{"dtype", std::string(name_of(dtype))}, {"axis", axis}};
-  return x->graph().add("quantize", operands(x, scale, zero), attrs, name)->output();
+  return x->graph().add(op::kQuantize, operands(x, scale, zero), attrs, name)->output();
 }
 
 Value* dequantize(Value* x, Value* scale, Value* zero, int64_t axis, const std::string& name) {
-  return x->graph().add("dequantize", operands(x, scale, zero), {{"axis", axis}}, name)->output();
+  return x->graph().add(op::kDequantize, operands(x, scale, zero), {{"axis", axis}}, name)->output();
 }
 
 }  // namespace ops

@@ -6,6 +6,7 @@
 #include <limits>
 
 #include "ops/conv_geometry.h"
+#include "ops/ids.h"
 #include "ops/quantized_result.h"
 #include "thalweg/ops/conv.h"
 
@@ -61,9 +62,28 @@ std::vector<TensorType> infer_add(const InferContext& context) {
   return {{dtype, context.shape(0)}};
 }
 
-const RegisterOp kConv({"quantized_conv", 3, 5, infer_conv, nullptr});
-const RegisterOp kLinear({"quantized_linear", 3, 4, infer_linear, nullptr});
-const RegisterOp kAdd({"quantized_add", 2, 2, infer_add, nullptr});
+const AttributeDef kLow = attr::real("low", -kInfinity, "the lower bound before factor and zero");
+const AttributeDef kHigh = attr::real("high", kInfinity, "the upper bound before factor and zero");
+const std::vector<AttributeDef> kResult{attr::integer("x_zero", 0, "the integer that stands for 0 in x"),
+                                        kLow,
+                                        kHigh,
+                                        attr::real("factor", 1.0, "that the bounded sum is multiplied by"),
+                                        attr::integer("zero", 0, "added before rounding"),
+                                        attr::dtype("dtype", "f32", "of the result: f32, u8 or i8")};
+const std::vector<AttributeDef> kSum{attr::real("a_factor", 1.0, "that a is multiplied by"),
+                                     attr::real("b_factor", 1.0, "that b is multiplied by"),
+                                     attr::real("offset", 0.0, "added to the sum"),
+                                     kLow,
+                                     kHigh,
+                                     attr::dtype("dtype", "u8", "of the result: u8 or i8")};
+
+const RegisterOp kConv(op::kQuantizedConv, {3, 5}, "conv of integers, scaled, shifted, bounded and quantised again.",
+                       infer_conv, nullptr, with_window(kResult));
+const RegisterOp kLinear(op::kQuantizedLinear, {3, 4},
+                         "A product of integers, scaled, shifted, bounded and quantised again.", infer_linear, nullptr,
+                         kResult);
+const RegisterOp kAdd(op::kQuantizedAdd, 2, "A weighted sum of integers, bounded and rounded.", infer_add, nullptr,
+                      kSum);
 
 }  // namespace
 
@@ -78,12 +98,12 @@ void write_result(const ops::QuantizedResult& result, Attributes& attrs) {
 
 ops::QuantizedResult read_result(const Attributes& attrs) {
   ops::QuantizedResult result;
-  result.x_zero = attrs.integer("x_zero", result.x_zero);
-  result.low = attrs.real("low", result.low);
-  result.high = attrs.real("high", result.high);
-  result.factor = attrs.real("factor", result.factor);
-  result.zero = attrs.integer("zero", result.zero);
-  result.dtype = dtype_from_name(attrs.text("dtype", "f32"));
+  result.x_zero = attrs.integer("x_zero");
+  result.low = attrs.real("low");
+  result.high = attrs.real("high");
+  result.factor = attrs.real("factor");
+  result.zero = attrs.integer("zero");
+  result.dtype = dtype_from_name(attrs.text("dtype"));
   return result;
 }
 
@@ -99,7 +119,7 @@ Value* quantized_conv(Value* x, Value* weight, Value* scales, Value* bias, Value
   write_result(result, attrs);
   std::vector<Value*> inputs{x, weight, scales, bias, residual};
   while (inputs.back() == nullptr) inputs.pop_back();
-  return x->graph().add("quantized_conv", inputs, attrs, name)->output();
+  return x->graph().add(op::kQuantizedConv, inputs, attrs, name)->output();
 }
 
 Value* quantized_linear(Value* x, Value* weight, Value* scales, Value* bias, const QuantizedResult& result,
@@ -108,14 +128,14 @@ Value* quantized_linear(Value* x, Value* weight, Value* scales, Value* bias, con
   write_result(result, attrs);
   std::vector<Value*> inputs{x, weight, scales};
   if (bias != nullptr) inputs.push_back(bias);
-  return x->graph().add("quantized_linear", inputs, attrs, name)->output();
+  return x->graph().add(op::kQuantizedLinear, inputs, attrs, name)->output();
 }
 
 Value* quantized_add(Value* a, Value* b, const QuantizedSum& sum, const std::string& name) {
   const Attributes attrs{{"a_factor", sum.a_factor}, {"b_factor", sum.b_factor},
                          {"offset", sum.offset},     {"low", sum.low},
                          {"high", sum.high},         {"dtype", std::string(name_of(sum.dtype))}};
-  return a->graph().add("quantized_add", {a, b}, attrs, name)->output();
+  return a->graph().add(op::kQuantizedAdd, {a, b}, attrs, name)->output();
 }
 
 }  // namespace ops

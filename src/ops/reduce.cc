@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "graph/op_registry.h"
+#include "ops/ids.h"
 #include "thalweg/ops/activation.h"
 #include "thalweg/ops/elementwise.h"
 #include "thalweg/ops/shape.h"
@@ -40,7 +41,7 @@ Value* with_kept_dims(GradientContext& context, Value* value) {
 }
 
 Value* stretch(GradientContext& context, Value* value) {
-  return context.graph().add("expand_like", {with_kept_dims(context, value), context.input(0)})->output();
+  return context.graph().add(op::kExpandLike, {with_kept_dims(context, value), context.input(0)})->output();
 }
 
 void sum_gradient(GradientContext& context) { context.set(0, stretch(context, context.output_gradient())); }
@@ -103,17 +104,26 @@ void expand_like_gradient(GradientContext& context) {
   context.set(0, ops::sum_to(context.output_gradient(), context.input(0)->shape()));
 }
 
-const RegisterOp kSum({"reduce_sum", 1, 1, infer_reduce, sum_gradient});
-const RegisterOp kMean({"reduce_mean", 1, 1, infer_reduce, mean_gradient});
-const RegisterOp kMax({"reduce_max", 1, 1, infer_reduce, extremum_gradient});
-const RegisterOp kMin({"reduce_min", 1, 1, infer_reduce, extremum_gradient});
-const RegisterOp kProd({"reduce_prod", 1, 1, infer_reduce, prod_gradient});
-const RegisterOp kL1({"reduce_l1", 1, 1, infer_reduce, l1_gradient});
-const RegisterOp kL2({"reduce_l2", 1, 1, infer_reduce, l2_gradient});
-const RegisterOp kLogSumExp({"reduce_log_sum_exp", 1, 1, infer_reduce, log_sum_exp_gradient});
-const RegisterOp kExpandLike({"expand_like", 2, 2, infer_expand_like, expand_like_gradient});
+const std::vector<AttributeDef> kAttributes{attr::integers("axes", "those that go; all if there are none"),
+                                            attr::flag("keep_dims", "they stay, with size 1")};
 
-Value* reduce(const char* op, Value* x, const std::vector<int64_t>& axes, bool keep_dims) {
+struct Reduction : RegisterOp {
+  Reduction(OpId op, const char* doc, GradientRule gradient)
+      : RegisterOp(op, 1, doc, infer_reduce, std::move(gradient), kAttributes) {}
+};
+const Reduction kSum(op::kReduceSum, "The sum over some axes.", sum_gradient);
+const Reduction kMean(op::kReduceMean, "The mean over some axes.", mean_gradient);
+const Reduction kMax(op::kReduceMax, "The largest element over some axes.", extremum_gradient);
+const Reduction kMin(op::kReduceMin, "The smallest element over some axes.", extremum_gradient);
+const Reduction kProd(op::kReduceProd, "The product over some axes.", prod_gradient);
+const Reduction kL1(op::kReduceL1, "The sum of absolute values over some axes.", l1_gradient);
+const Reduction kL2(op::kReduceL2, "The root of the sum of squares over some axes.", l2_gradient);
+const Reduction kLogSumExp(op::kReduceLogSumExp, "log(sum(exp(x))) over some axes, computed without overflow.",
+                           log_sum_exp_gradient);
+const RegisterOp kExpandLike(op::kExpandLike, 2, "Broadcasts x to the shape of another value.", infer_expand_like,
+                             expand_like_gradient, {}, {.traits = Trait::kMovesElements | Trait::kSameIfSameType});
+
+Value* reduce(OpId op, Value* x, const std::vector<int64_t>& axes, bool keep_dims) {
   Attributes attrs;
   if (!axes.empty()) attrs.set("axes", axes);
   if (keep_dims) attrs.set("keep_dims", int64_t{1});
@@ -124,19 +134,25 @@ Value* reduce(const char* op, Value* x, const std::vector<int64_t>& axes, bool k
 
 namespace ops {
 
-Value* reduce_sum(Value* x, const std::vector<int64_t>& axes, bool keep) { return reduce("reduce_sum", x, axes, keep); }
+Value* reduce_sum(Value* x, const std::vector<int64_t>& axes, bool keep) {
+  return reduce(op::kReduceSum, x, axes, keep);
+}
 Value* reduce_mean(Value* x, const std::vector<int64_t>& axes, bool keep) {
-  return reduce("reduce_mean", x, axes, keep);
+  return reduce(op::kReduceMean, x, axes, keep);
 }
-Value* reduce_max(Value* x, const std::vector<int64_t>& axes, bool keep) { return reduce("reduce_max", x, axes, keep); }
-Value* reduce_min(Value* x, const std::vector<int64_t>& axes, bool keep) { return reduce("reduce_min", x, axes, keep); }
+Value* reduce_max(Value* x, const std::vector<int64_t>& axes, bool keep) {
+  return reduce(op::kReduceMax, x, axes, keep);
+}
+Value* reduce_min(Value* x, const std::vector<int64_t>& axes, bool keep) {
+  return reduce(op::kReduceMin, x, axes, keep);
+}
 Value* reduce_prod(Value* x, const std::vector<int64_t>& axes, bool keep) {
-  return reduce("reduce_prod", x, axes, keep);
+  return reduce(op::kReduceProd, x, axes, keep);
 }
-Value* reduce_l1(Value* x, const std::vector<int64_t>& axes, bool keep) { return reduce("reduce_l1", x, axes, keep); }
-Value* reduce_l2(Value* x, const std::vector<int64_t>& axes, bool keep) { return reduce("reduce_l2", x, axes, keep); }
+Value* reduce_l1(Value* x, const std::vector<int64_t>& axes, bool keep) { return reduce(op::kReduceL1, x, axes, keep); }
+Value* reduce_l2(Value* x, const std::vector<int64_t>& axes, bool keep) { return reduce(op::kReduceL2, x, axes, keep); }
 Value* reduce_log_sum_exp(Value* x, const std::vector<int64_t>& axes, bool keep) {
-  return reduce("reduce_log_sum_exp", x, axes, keep);
+  return reduce(op::kReduceLogSumExp, x, axes, keep);
 }
 
 }  // namespace ops

@@ -1,5 +1,6 @@
 // Copyright The Thalweg Authors. SPDX-License-Identifier: Apache-2.0
 #include "graph/op_registry.h"
+#include "ops/ids.h"
 #include "thalweg/ops/shape.h"
 
 namespace thalweg {
@@ -50,7 +51,7 @@ std::vector<TensorType> infer_reshape(const InferContext& context) {
 
 void reshape_gradient(GradientContext& context) {
   // Through an op that takes its shape from another value: the forward shape may hold free dimensions.
-  context.set(0, context.graph().add("reshape_like", {context.output_gradient(), context.input(0)})->output());
+  context.set(0, context.graph().add(op::kReshapeLike, {context.output_gradient(), context.input(0)})->output());
 }
 
 std::vector<TensorType> infer_reshape_like(const InferContext& context) {
@@ -62,15 +63,23 @@ std::vector<TensorType> infer_reshape_like(const InferContext& context) {
   return {{context.dtype(0), to}};
 }
 
-const RegisterOp kReshape({"reshape", 1, 1, infer_reshape, reshape_gradient});
-const RegisterOp kReshapeLike({"reshape_like", 2, 2, infer_reshape_like, reshape_gradient});
+constexpr Traits kMoves = Trait::kMovesElements | Trait::kFollowsBf16;
+
+const RegisterOp kReshape(
+    op::kReshape, 1, "The same elements in another shape.", infer_reshape, reshape_gradient,
+    {attr::integers("shape", "0 copies the dimension at that place, -1 takes what is left").at_least(-1).needed(),
+     attr::flag("allow_zero", "0 means a dimension without elements")},
+    {.traits = kMoves | Trait::kSameIfSameType});
+const RegisterOp kReshapeLike(op::kReshapeLike, 2, "The same elements in the shape of another value.",
+                              infer_reshape_like, reshape_gradient, {},
+                              {.traits = Trait::kMovesElements | Trait::kSameIfSameType});
 
 }  // namespace
 
 namespace ops {
 
 Value* reshape(Value* x, const std::vector<int64_t>& shape) {
-  return x->graph().add("reshape", {x}, {{"shape", shape}})->output();
+  return x->graph().add(op::kReshape, {x}, {{"shape", shape}})->output();
 }
 
 Value* flatten(Value* x, int64_t axis) {
@@ -86,11 +95,11 @@ Value* flatten(Value* x, int64_t axis) {
 }
 
 Value* squeeze(Value* x, const std::vector<int64_t>& axes) {
-  return x->graph().add("squeeze", {x}, {{"axes", axes}})->output();
+  return x->graph().add(op::kSqueeze, {x}, {{"axes", axes}})->output();
 }
 
 Value* unsqueeze(Value* x, const std::vector<int64_t>& axes) {
-  return x->graph().add("unsqueeze", {x}, {{"axes", axes}})->output();
+  return x->graph().add(op::kUnsqueeze, {x}, {{"axes", axes}})->output();
 }
 
 }  // namespace ops
@@ -127,8 +136,12 @@ std::vector<TensorType> infer_unsqueeze(const InferContext& context) {
   return {{context.dtype(0), Shape(dims)}};
 }
 
-const RegisterOp kSqueeze({"squeeze", 1, 1, infer_squeeze, reshape_gradient});
-const RegisterOp kUnsqueeze({"unsqueeze", 1, 1, infer_unsqueeze, reshape_gradient});
+const RegisterOp kSqueeze(op::kSqueeze, 1, "Drops dimensions of size 1.", infer_squeeze, reshape_gradient,
+                          {attr::integers("axes", "where they are; negative: from the end").needed()},
+                          {.traits = kMoves});
+const RegisterOp kUnsqueeze(op::kUnsqueeze, 1, "Puts in dimensions of size 1.", infer_unsqueeze, reshape_gradient,
+                            {attr::integers("axes", "where they are; negative: from the end").needed()},
+                            {.traits = kMoves});
 
 }  // namespace
 }  // namespace thalweg

@@ -2,6 +2,7 @@
 #include "thalweg/ops/rnn.h"
 
 #include "graph/op_registry.h"
+#include "ops/ids.h"
 #include "ops/rnn_operands.h"
 #include "thalweg/ops/activation.h"
 #include "thalweg/ops/conv.h"
@@ -43,8 +44,6 @@ InferRule infer_rnn(RnnKind kind) {
     require_shape(context, RnnInput::kBHidden, "the hidden bias", {all});
     require_shape(context, RnnInput::kH0, "the first hidden state", {x[0], hidden});
     require_shape(context, RnnInput::kC0, "the first cell state", {x[0], hidden});
-    const std::string activation = context.attrs().text("activation", "tanh");
-    context.require(activation == "tanh" || activation == "relu", "unknown activation '", activation, "'");
     const DType dtype = context.dtype(0);
     std::vector<TensorType> types{{dtype, {x[0], x[1], hidden}}, {dtype, {x[0], hidden}}, {dtype, {x[0], x[1], all}}};
     if (kind != RnnKind::kPlain) types.push_back({dtype, {x[0], x[1], hidden}});
@@ -91,25 +90,36 @@ InferRule infer_rnn_grad(RnnKind kind) {
     const TensorType state{x.dtype, {x.shape[0], w_hidden.shape[1]}};
     std::vector<TensorType> types{x, w_input, w_hidden, bias, bias, state};
     // Without a taker the data gradient is left out: it may be the largest product of all.
-    if (!context.attrs().flag("data", true)) types[RnnGradOutput::kDx].shape = Shape{1};
+    if (!context.attrs().flag("data")) types[RnnGradOutput::kDx].shape = Shape{1};
     if (kind == RnnKind::kLstm) types.push_back(state);
     return types;
   };
 }
 
-struct RegisterRnnOps {
-  RegisterRnnOps() {
-    for (const char* name : {"lstm", "gru", "rnn"}) {
-      RegisterOp({name, 3, RnnInput::kCount, infer_rnn(rnn_kind(name)), rnn_gradient});
-      RegisterOp({std::string(name) + "_grad", RnnGradInput::kGates + 1, RnnGradInput::kCount,
-                  infer_rnn_grad(rnn_kind(name)), nullptr});
-    }
+std::vector<AttributeDef> attributes_of(RnnKind kind, bool gradient) {
+  std::vector<AttributeDef> all{attr::flag("reverse", "from the last time to the first")};
+  if (kind == RnnKind::kPlain) {
+    all.push_back(attr::text("activation", op::kTanh.name, "of the new state").one_of({op::kTanh, op::kRelu}));
+  }
+  if (gradient) all.push_back(attr::flag("data", "also gives the gradient of x", true));
+  return all;
+}
+
+/// One op and its gradient for each kind.
+struct RegisterRnn {
+  RegisterRnn(OpId op, OpId gradient, const char* doc) {
+    const RnnKind kind = rnn_kind(op);
+    RegisterOp(op, {3, RnnInput::kCount}, doc, infer_rnn(kind), rnn_gradient, attributes_of(kind, false));
+    RegisterOp(gradient, {RnnGradInput::kGates + 1, RnnGradInput::kCount}, "", infer_rnn_grad(kind), nullptr,
+               attributes_of(kind, true));
   }
 };
-const RegisterRnnOps kRnnOps;
+const RegisterRnn kLstm(op::kLstm, op::kLstmGrad, "A layer of LSTM cells over [N, T, I].");
+const RegisterRnn kGru(op::kGru, op::kGruGrad, "A layer of GRU cells over [N, T, I].");
+const RegisterRnn kRnn(op::kRnn, op::kRnnGrad, "A layer of plain recurrent cells over [N, T, I].");
 
-ops::RnnOutputs add_rnn(const char* op, Value* x, const ops::RnnWeights& weights, Value* h_0, Value* c_0,
-                        Attributes attrs, const std::string& name) {
+ops::RnnOutputs add_rnn(OpId op, Value* x, const ops::RnnWeights& weights, Value* h_0, Value* c_0, Attributes attrs,
+                        const std::string& name) {
   const Node* node = x->graph().add(
       op, {x, weights.w_input, weights.w_hidden, weights.b_input, weights.b_hidden, h_0, c_0}, std::move(attrs), name);
   const bool has_cell = node->outputs().size() > RnnOutput::kCN;
@@ -127,18 +137,18 @@ Attributes direction(bool reverse) {
 namespace ops {
 
 RnnOutputs lstm(Value* x, const RnnWeights& weights, Value* h_0, Value* c_0, bool reverse, const std::string& name) {
-  return add_rnn("lstm", x, weights, h_0, c_0, direction(reverse), name);
+  return add_rnn(op::kLstm, x, weights, h_0, c_0, direction(reverse), name);
 }
 
 RnnOutputs gru(Value* x, const RnnWeights& weights, Value* h_0, bool reverse, const std::string& name) {
-  return add_rnn("gru", x, weights, h_0, nullptr, direction(reverse), name);
+  return add_rnn(op::kGru, x, weights, h_0, nullptr, direction(reverse), name);
 }
 
 RnnOutputs rnn(Value* x, const RnnWeights& weights, Value* h_0, const std::string& activation, bool reverse,
                const std::string& name) {
   Attributes attrs = direction(reverse);
   attrs.set("activation", activation);
-  return add_rnn("rnn", x, weights, h_0, nullptr, std::move(attrs), name);
+  return add_rnn(op::kRnn, x, weights, h_0, nullptr, std::move(attrs), name);
 }
 
 ConvLstmState conv_lstm_cell(Value* x, ConvLstmState state, Value* weight, Value* bias, const std::string& name) {

@@ -1,5 +1,6 @@
 // Copyright The Thalweg Authors. SPDX-License-Identifier: Apache-2.0
 #include "graph/op_registry.h"
+#include "ops/ids.h"
 
 namespace thalweg {
 namespace {
@@ -15,7 +16,8 @@ std::vector<TensorType> infer_scatter_rows_add(const InferContext& context) {
   return {context.type(0)};
 }
 
-const RegisterOp kScatterRowsAdd({"scatter_rows_add", 3, 3, infer_scatter_rows_add, nullptr});
+const RegisterOp kScatterRowsAdd(op::kScatterRowsAdd, 3, "A table with rows added at their numbers.",
+                                 infer_scatter_rows_add, nullptr);
 
 }  // namespace
 }  // namespace thalweg

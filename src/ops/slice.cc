@@ -2,6 +2,7 @@
 #include <algorithm>
 
 #include "graph/op_registry.h"
+#include "ops/ids.h"
 #include "ops/slice_bounds.h"
 #include "thalweg/ops/shape.h"
 
@@ -84,17 +85,28 @@ void slice_gradient(GradientContext& context) {
   attrs.set("sizes", sizes);
   std::vector<Value*> inputs{context.output_gradient()};
   if (!known) inputs.push_back(context.input(0));
-  context.set(0, context.graph().add("slice_grad", std::move(inputs), std::move(attrs))->output());
+  context.set(0, context.graph().add(op::kSliceGrad, std::move(inputs), std::move(attrs))->output());
 }
 
 void slice_grad_gradient(GradientContext& context) {
   Attributes attrs = context.attrs();
   attrs.erase("sizes");
-  context.set(0, context.graph().add("slice", {context.output_gradient()}, std::move(attrs))->output());
+  context.set(0, context.graph().add(op::kSlice, {context.output_gradient()}, std::move(attrs))->output());
 }
 
-const RegisterOp kSlice({"slice", 1, 1, infer_slice, slice_gradient});
-const RegisterOp kSliceGrad({"slice_grad", 1, 2, infer_slice_grad, slice_grad_gradient});
+const std::vector<AttributeDef> kSliceAttributes{
+    attr::integers("starts", "the first element of each axis; negative: from the end"),
+    attr::integers("ends", "the one after the last"), attr::integers("axes", "those that are cut"),
+    attr::integers("steps", "from element to element; 1 if there are none")};
+const std::vector<AttributeDef> kSliceGradAttributes = [] {
+  std::vector<AttributeDef> all = kSliceAttributes;
+  all.push_back(attr::integers("sizes", "the extents of the axes before they were cut"));
+  return all;
+}();
+
+const RegisterOp kSlice(op::kSlice, 1, "Parts of some axes, from a start to an end by a step.", infer_slice,
+                        slice_gradient, kSliceAttributes, {.traits = Trait::kMovesElements | Trait::kFollowsBf16});
+const RegisterOp kSliceGrad(op::kSliceGrad, {1, 2}, "", infer_slice_grad, slice_grad_gradient, kSliceGradAttributes);
 
 std::vector<TensorType> infer_split(const InferContext& context) {
   const TensorType& whole = context.type(0);
@@ -120,14 +132,17 @@ void split_gradient(GradientContext& context) {
     Value* gradient = context.output_gradient(i);
     if (gradient == nullptr) {
       Value* zero = context.graph().constant(Tensor::zeros(context.output(i)->dtype(), {}));
-      gradient = context.graph().add("expand_like", {zero, context.output(i)})->output();
+      gradient = context.graph().add(op::kExpandLike, {zero, context.output(i)})->output();
     }
     parts.push_back(gradient);
   }
   context.set(0, ops::concat(parts, context.attrs().integer("axis")));
 }
 
-const RegisterOp kSplit({"split", 1, 1, infer_split, split_gradient});
+const RegisterOp kSplit(op::kSplit, 1, "Parts of given sizes along an axis.", infer_split, split_gradient,
+                        {attr::integer("axis", 0, "that which is cut; negative: from the end"),
+                         attr::integers("sizes", "of the parts").at_least(0).needed()},
+                        {.traits = Trait::kFollowsBf16});
 
 }  // namespace
 
@@ -137,11 +152,11 @@ Value* slice(Value* x, const std::vector<int64_t>& starts, const std::vector<int
              const std::vector<int64_t>& axes, const std::vector<int64_t>& steps) {
   Attributes attrs{{"starts", starts}, {"ends", ends}, {"axes", axes}};
   if (!steps.empty()) attrs.set("steps", steps);
-  return x->graph().add("slice", {x}, std::move(attrs))->output();
+  return x->graph().add(op::kSlice, {x}, std::move(attrs))->output();
 }
 
 std::vector<Value*> split(Value* x, const std::vector<int64_t>& sizes, int64_t axis) {
-  return x->graph().add("split", {x}, {{"sizes", sizes}, {"axis", axis}})->outputs();
+  return x->graph().add(op::kSplit, {x}, {{"sizes", sizes}, {"axis", axis}})->outputs();
 }
 
 }  // namespace ops

@@ -1,5 +1,6 @@
 // Copyright The Thalweg Authors. SPDX-License-Identifier: Apache-2.0
 #include "graph/op_registry.h"
+#include "ops/ids.h"
 #include "thalweg/ops/norm.h"
 
 namespace thalweg {
@@ -7,7 +8,7 @@ namespace {
 
 std::vector<TensorType> infer_softmax(const InferContext& context) {
   context.require_floating(0);
-  context.axis(context.attrs().integer("axis", -1), context.shape(0).rank());
+  context.axis(context.attrs().integer("axis"), context.shape(0).rank());
   return {context.type(0)};
 }
 
@@ -39,14 +40,14 @@ void require_labels(const InferContext& context, size_t logits, size_t labels) {
 std::vector<TensorType> infer_cross_entropy(const InferContext& context) {
   require_labels(context, 0, 1);
   const double smoothing = context.attrs().real("label_smoothing");
-  context.require(smoothing >= 0 && smoothing < 1, "label smoothing must be in [0, 1), got ", smoothing);
+  context.require(smoothing < 1, "label smoothing must be in [0, 1), got ", smoothing);
   return {{context.dtype(0) == DType::kF64 ? DType::kF64 : DType::kF32, context.shape(1)}};
 }
 
 void cross_entropy_gradient(GradientContext& context) {
   if (!context.wants(0)) return;
   context.set(0, context.graph()
-                     .add("softmax_cross_entropy_grad", {context.output_gradient(), context.input(0), context.input(1)},
+                     .add(op::kSoftmaxCrossEntropyGrad, {context.output_gradient(), context.input(0), context.input(1)},
                           context.attrs(), context.node().name() + ".grad")
                      ->output());
 }
@@ -58,29 +59,37 @@ std::vector<TensorType> infer_cross_entropy_grad(const InferContext& context) {
   return {context.type(1)};
 }
 
-const RegisterOp kSoftmax({"softmax", 1, 1, infer_softmax, softmax_gradient});
-const RegisterOp kLogSoftmax({"log_softmax", 1, 1, infer_softmax, softmax_gradient});
-const RegisterOp kSoftmaxGrad({"softmax_grad", 2, 2, infer_softmax_grad, nullptr});
-const RegisterOp kLogSoftmaxGrad({"log_softmax_grad", 2, 2, infer_softmax_grad, nullptr});
-const RegisterOp kCrossEntropy({"softmax_cross_entropy", 2, 2, infer_cross_entropy, cross_entropy_gradient});
-const RegisterOp kCrossEntropyGrad({"softmax_cross_entropy_grad", 3, 3, infer_cross_entropy_grad, nullptr});
+const AttributeDef kAxis = attr::integer("axis", -1, "that along which the exponentials are summed");
+const std::vector<AttributeDef> kLossAttributes{
+    attr::integer("ignore_index", -100, "a label whose loss is 0"),
+    attr::real("label_smoothing", 0.0, "the share of the target that all classes have; less than 1").between(0.0, 1.0)};
+
+const RegisterOp kSoftmax(op::kSoftmax, 1, "exp(x), divided by its sum along an axis.", infer_softmax, softmax_gradient,
+                          {kAxis});
+const RegisterOp kLogSoftmax(op::kLogSoftmax, 1, "The logarithm of softmax.", infer_softmax, softmax_gradient, {kAxis});
+const RegisterOp kSoftmaxGrad(op::kSoftmaxGrad, 2, "", infer_softmax_grad, nullptr, {kAxis});
+const RegisterOp kLogSoftmaxGrad(op::kLogSoftmaxGrad, 2, "", infer_softmax_grad, nullptr, {kAxis});
+const RegisterOp kCrossEntropy(op::kSoftmaxCrossEntropy, 2, "The loss of each label, of logits [N, C, ...].",
+                               infer_cross_entropy, cross_entropy_gradient, kLossAttributes);
+const RegisterOp kCrossEntropyGrad(op::kSoftmaxCrossEntropyGrad, 3, "", infer_cross_entropy_grad, nullptr,
+                                   kLossAttributes);
 
 }  // namespace
 
 namespace ops {
 
 Value* softmax(Value* x, int64_t axis, const std::string& name) {
-  return x->graph().add("softmax", {x}, {{"axis", axis}}, name)->output();
+  return x->graph().add(op::kSoftmax, {x}, {{"axis", axis}}, name)->output();
 }
 
 Value* log_softmax(Value* x, int64_t axis, const std::string& name) {
-  return x->graph().add("log_softmax", {x}, {{"axis", axis}}, name)->output();
+  return x->graph().add(op::kLogSoftmax, {x}, {{"axis", axis}}, name)->output();
 }
 
 Value* softmax_cross_entropy(Value* logits, Value* labels, int64_t ignore_index, double label_smoothing,
                              const std::string& name) {
   const Attributes attrs{{"ignore_index", ignore_index}, {"label_smoothing", label_smoothing}};
-  return logits->graph().add("softmax_cross_entropy", {logits, labels}, attrs, name)->output();
+  return logits->graph().add(op::kSoftmaxCrossEntropy, {logits, labels}, attrs, name)->output();
 }
 
 }  // namespace ops

@@ -1,6 +1,7 @@
 // Copyright The Thalweg Authors. SPDX-License-Identifier: Apache-2.0
 // Ops that reorder, extend or repeat a tensor: transpose, pad, expand, tile.
 #include "graph/op_registry.h"
+#include "ops/ids.h"
 #include "thalweg/ops/elementwise.h"
 #include "thalweg/ops/shape.h"
 
@@ -33,7 +34,16 @@ void transpose_gradient(GradientContext& context) {
   context.set(0, ops::transpose(context.output_gradient(), inverse));
 }
 
-const RegisterOp kTranspose({"transpose", 1, 1, infer_transpose, transpose_gradient});
+const std::vector<AttributeDef> kPadAttributes{
+    attr::integers("pads", "all begins, then all ends; negative ones crop").needed(),
+    attr::text("mode", "constant", "what is added").one_of({"constant", "reflect", "edge"}),
+    attr::real("value", 0.0, "that which mode constant adds")};
+const AttributeDef kRepeats = attr::integers("repeats", "one for each dimension").at_least(1).needed();
+constexpr Traits kMoves = Trait::kMovesElements | Trait::kFollowsBf16;
+
+const RegisterOp kTranspose(op::kTranspose, 1, "Reorders the dimensions.", infer_transpose, transpose_gradient,
+                            {attr::integers("permutation", "where each dimension of the result comes from").needed()},
+                            {.traits = kMoves});
 
 /// `sign` -1 undoes the padding.
 TensorType padded_type(const InferContext& context, int64_t sign) {
@@ -55,8 +65,7 @@ TensorType padded_type(const InferContext& context, int64_t sign) {
 }
 
 void check_pad_mode(const InferContext& context) {
-  const std::string mode = context.attrs().text("mode", "constant");
-  context.require(mode == "constant" || mode == "reflect" || mode == "edge", "unknown mode '", mode, "'");
+  const std::string mode = context.attrs().text("mode");
   if (mode == "constant") return;
   const auto pads = context.attrs().integers("pads");
   const int rank = context.shape(0).rank();
@@ -79,18 +88,19 @@ std::vector<TensorType> infer_pad(const InferContext& context) {
 void pad_gradient(GradientContext& context) {
   Value* dy = context.output_gradient();
   std::vector<int64_t> pads = context.attrs().integers("pads");
-  if (context.attrs().text("mode", "constant") == "constant") {
+  if (context.attrs().text("mode") == "constant") {
     for (int64_t& pad : pads) pad = -pad;
     context.set(0, ops::pad(dy, pads));
     return;
   }
-  context.set(0, context.graph().add("pad_grad", {dy}, context.attrs())->output());
+  context.set(0, context.graph().add(op::kPadGrad, {dy}, context.attrs())->output());
 }
 
 std::vector<TensorType> infer_pad_grad(const InferContext& context) { return {padded_type(context, -1)}; }
 
-const RegisterOp kPad({"pad", 1, 1, infer_pad, pad_gradient});
-const RegisterOp kPadGrad({"pad_grad", 1, 1, infer_pad_grad, nullptr});
+const RegisterOp kPad(op::kPad, 1, "Adds elements before and after each dimension, or takes them away.", infer_pad,
+                      pad_gradient, kPadAttributes, {.traits = Trait::kFollowsBf16});
+const RegisterOp kPadGrad(op::kPadGrad, 1, "", infer_pad_grad, nullptr, kPadAttributes);
 
 std::vector<TensorType> infer_expand(const InferContext& context) {
   const Shape& from = context.shape(0);
@@ -112,7 +122,9 @@ void expand_gradient(GradientContext& context) {
   context.set(0, ops::sum_to(context.output_gradient(), context.input(0)->shape()));
 }
 
-const RegisterOp kExpand({"expand", 1, 1, infer_expand, expand_gradient});
+const RegisterOp kExpand(op::kExpand, 1, "Broadcasts to a shape.", infer_expand, expand_gradient,
+                         {attr::integers("shape", "0 and -1 keep the dimension at that place").at_least(-1)},
+                         {.traits = Trait::kMovesElements | Trait::kSameIfSameType});
 
 InferRule tiled(bool inverse) {
   return [inverse](const InferContext& context) {
@@ -122,7 +134,6 @@ InferRule tiled(bool inverse) {
                     repeats.size());
     for (int i = 0; i < result.shape.rank(); ++i) {
       const int64_t times = repeats[static_cast<size_t>(i)];
-      context.require(times >= 1, "repeat ", times, " of dimension ", i);
       int64_t& extent = result.shape[i];
       if (extent == kFree) continue;
       if (inverse) {
@@ -136,11 +147,11 @@ InferRule tiled(bool inverse) {
 }
 
 void tile_gradient(GradientContext& context) {
-  context.set(0, context.graph().add("tile_grad", {context.output_gradient()}, context.attrs())->output());
+  context.set(0, context.graph().add(op::kTileGrad, {context.output_gradient()}, context.attrs())->output());
 }
 
-const RegisterOp kTile({"tile", 1, 1, tiled(false), tile_gradient});
-const RegisterOp kTileGrad({"tile_grad", 1, 1, tiled(true), nullptr});
+const RegisterOp kTile(op::kTile, 1, "Repeats each dimension.", tiled(false), tile_gradient, {kRepeats});
+const RegisterOp kTileGrad(op::kTileGrad, 1, "", tiled(true), nullptr, {kRepeats});
 
 }  // namespace
 
@@ -149,21 +160,21 @@ namespace ops {
 Value* transpose(Value* x, const std::vector<int64_t>& permutation) {
   std::vector<int64_t> order = permutation;
   for (int i = x->shape().rank(); permutation.empty() && i-- > 0;) order.push_back(i);
-  return x->graph().add("transpose", {x}, {{"permutation", order}})->output();
+  return x->graph().add(op::kTranspose, {x}, {{"permutation", order}})->output();
 }
 
 Value* pad(Value* x, const std::vector<int64_t>& pads, const std::string& mode, double value) {
   Attributes attrs{{"pads", pads}, {"mode", mode}};
   if (value != 0.0) attrs.set("value", value);
-  return x->graph().add("pad", {x}, std::move(attrs))->output();
+  return x->graph().add(op::kPad, {x}, std::move(attrs))->output();
 }
 
 Value* expand(Value* x, const std::vector<int64_t>& shape) {
-  return x->graph().add("expand", {x}, {{"shape", shape}})->output();
+  return x->graph().add(op::kExpand, {x}, {{"shape", shape}})->output();
 }
 
 Value* tile(Value* x, const std::vector<int64_t>& repeats) {
-  return x->graph().add("tile", {x}, {{"repeats", repeats}})->output();
+  return x->graph().add(op::kTile, {x}, {{"repeats", repeats}})->output();
 }
 
 }  // namespace ops

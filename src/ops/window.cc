@@ -6,14 +6,10 @@
 namespace thalweg {
 namespace {
 
-void check_items(const InferContext& context, const char* name, size_t rank, int64_t least) {
+void check_count(const InferContext& context, const char* name, size_t rank) {
   const std::vector<int64_t> items = context.attrs().integers(name);
   context.require(items.empty() || items.size() == rank, name, " has ", items.size(), " entries for ", rank,
                   " spatial dimensions");
-  for (int64_t item : items) {
-    context.require(item >= least && item <= kMostWindow, name, " must be between ", least, " and ", kMostWindow,
-                    ", got ", item);
-  }
 }
 
 }  // namespace
@@ -22,6 +18,16 @@ int64_t Window::positions(size_t d, int64_t extent) const {
   if (extent == kFree) return kFree;
   const int64_t room = extent + begins[d] + ends[d] - reach(d);
   return room < 0 ? 0 : room / strides[d] + 1;
+}
+
+std::vector<AttributeDef> with_window(std::vector<AttributeDef> own, bool grouped) {
+  std::vector<AttributeDef> all{
+      attr::integers("strides", "steps of the window; 1 if there are none").between(1, kMostWindow),
+      attr::integers("pads", "zeros around: all begins, then all ends, or one number for both").between(0, kMostWindow),
+      attr::integers("dilations", "steps within the window; 1 if there are none").between(1, kMostWindow)};
+  if (grouped) all.push_back(attr::integer("groups", 1, "of channels that do not see each other").at_least(1));
+  all.insert(all.end(), own.begin(), own.end());
+  return all;
 }
 
 Window read_window(const Attributes& attrs, const std::vector<int64_t>& kernel) {
@@ -42,14 +48,11 @@ Window read_window(const Attributes& attrs, const std::vector<int64_t>& kernel) 
 }
 
 void check_window(const InferContext& context, size_t rank) {
-  check_items(context, "strides", rank, 1);
-  check_items(context, "dilations", rank, 1);
+  check_count(context, "strides", rank);
+  check_count(context, "dilations", rank);
   const std::vector<int64_t> pads = context.attrs().integers("pads");
   context.require(pads.empty() || pads.size() == rank || pads.size() == 2 * rank, "pads has ", pads.size(),
                   " entries for ", rank, " spatial dimensions");
-  for (int64_t pad : pads) {
-    context.require(pad >= 0 && pad <= kMostWindow, "pads must be between 0 and ", kMostWindow, ", got ", pad);
-  }
 }
 
 std::vector<int64_t> spatial_dims(const Shape& shape, int first) {

@@ -26,6 +26,9 @@ struct Window {
   int64_t positions(size_t d, int64_t extent) const;
 };
 
+/// The attributes that a window is read from, and, if `grouped`, "groups"; then the op's own.
+std::vector<AttributeDef> with_window(std::vector<AttributeDef> own, bool grouped = true);
+
 /// Reads "strides", "pads" and "dilations"; what is missing takes its default.
 Window read_window(const Attributes& attrs, const std::vector<int64_t>& kernel);
 /// Fails unless those attributes fit `rank` spatial dimensions and make sense.

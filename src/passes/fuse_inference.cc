@@ -1,4 +1,5 @@
 // Copyright The Thalweg Authors. SPDX-License-Identifier: Apache-2.0
+#include "ops/ids.h"
 #include "passes/rewrite.h"
 #include "thalweg/ops.h"
 #include "thalweg/passes.h"
@@ -14,7 +15,7 @@ struct Affine {
 };
 
 Affine affine_of(const Node& norm) {
-  Value* deviation = ops::sqrt(ops::add(norm.input(4), norm.attrs().real("epsilon", 1e-5)));
+  Value* deviation = ops::sqrt(ops::add(norm.input(4), norm.attrs().real("epsilon")));
   Value* factor = ops::div(norm.input(1), deviation);
   return {factor, ops::sub(norm.input(2), ops::mul(norm.input(3), factor))};
 }
@@ -28,9 +29,9 @@ Value* scale_weights(Value* weight, Value* factor) {
 void fold_batch_norm(Graph& graph, Node* norm) {
   const Node* source = norm->input(0)->producer();
   if (source == nullptr || only_consumer(graph, source->output()) != norm) return;
-  if ((source->op_name() != "conv" && source->op_name() != "linear") || source->input(3) != nullptr) return;
+  if ((source->op_name() != op::kConv && source->op_name() != op::kLinear) || source->input(3) != nullptr) return;
   if (!source->attrs().text("activation").empty() || source->input(0)->dtype() != DType::kF32) return;
-  if (source->op_name() == "linear" && norm->input(0)->shape().rank() != 2) return;
+  if (source->op_name() == op::kLinear && norm->input(0)->shape().rank() != 2) return;
   rewrite_at(graph, *norm, [&] {
     const Affine affine = affine_of(*norm);
     Value* bias = affine.offset;
@@ -46,7 +47,7 @@ void fold_batch_norm(Graph& graph, Node* norm) {
 void take_residual(Graph& graph, Node* conv) {
   if (conv->input(3) != nullptr || !conv->attrs().text("activation").empty()) return;
   const Node* sum = only_consumer(graph, conv->output());
-  if (sum == nullptr || sum->op_name() != "add" || sum->input(0) == sum->input(1)) return;
+  if (sum == nullptr || sum->op_name() != op::kAdd || sum->input(0) == sum->input(1)) return;
   Value* residual = sum->input(0) == conv->output() ? sum->input(1) : sum->input(0);
   if (residual->type() != conv->output()->type()) return;
   graph.set_inputs(conv, {conv->input(0), conv->input(1), conv->input(2), residual});
@@ -57,10 +58,10 @@ void take_residual(Graph& graph, Node* conv) {
 void take_bounds(Graph& graph, Node* conv) {
   if (!conv->attrs().text("activation").empty()) return;
   const Node* clip = only_consumer(graph, conv->output());
-  if (clip == nullptr || clip->op_name() != "clip") return;
-  graph.set_attribute(conv, "activation", std::string("clip"));
-  graph.set_attribute(conv, "low", clip->attrs().real("alpha"));
-  graph.set_attribute(conv, "high", clip->attrs().real("beta"));
+  if (clip == nullptr || clip->op_name() != op::kClip) return;
+  graph.set_attribute(conv, "activation", clip->op_name());
+  graph.set_attribute(conv, "low", clip->attrs().real("low"));
+  graph.set_attribute(conv, "high", clip->attrs().real("high"));
   graph.replace(clip->output(), conv->output());
 }
 
@@ -68,16 +69,16 @@ void take_bounds(Graph& graph, Node* conv) {
 
 void fuse_for_inference(Graph& graph) {
   for (Node* node : list_nodes(graph)) {
-    if (node->op_name() == "batch_norm_inference") fold_batch_norm(graph, node);
+    if (node->op_name() == op::kBatchNormInference) fold_batch_norm(graph, node);
   }
   graph.remove_dead_nodes();
   for (Node* node : list_nodes(graph)) {
-    if (node->op_name() == "conv") take_residual(graph, node);
+    if (node->op_name() == op::kConv) take_residual(graph, node);
   }
   graph.sort_nodes();
   graph.remove_dead_nodes();
   for (Node* node : list_nodes(graph)) {
-    if (node->op_name() == "conv") take_bounds(graph, node);
+    if (node->op_name() == op::kConv) take_bounds(graph, node);
   }
   graph.remove_dead_nodes();
   // The pass for training fuses activations; what it knows of batch norms does not occur here.

@@ -1,13 +1,12 @@
 // Copyright The Thalweg Authors. SPDX-License-Identifier: Apache-2.0
+#include "graph/op_registry.h"
+#include "ops/ids.h"
 #include "passes/rewrite.h"
 #include "thalweg/ops.h"
 #include "thalweg/passes.h"
 
 namespace thalweg {
 namespace {
-
-/// Of running statistics, in ONNX's sense: the share that they keep at each step.
-constexpr double kUsualMomentum = 0.9;
 
 Value* running(const Graph& graph, const Node& node, const char* attribute) {
   const std::string name = node.attrs().text(attribute);
@@ -19,28 +18,24 @@ Value* running(const Graph& graph, const Node& node, const char* attribute) {
 void freeze_batch_norm(Graph& graph, Node& node) {
   rewrite_at(graph, node, [&] {
     Value* y = graph
-                   .add("batch_norm_inference",
+                   .add(op::kBatchNormInference,
                         {node.input(0), node.input(1), node.input(2), running(graph, node, "running_mean"),
                          running(graph, node, "running_variance")},
-                        {{"epsilon", node.attrs().real("epsilon", 1e-5)},
-                         {"momentum", node.attrs().real("momentum", kUsualMomentum)}},
+                        {{"epsilon", node.attrs().real("epsilon")}, {"momentum", node.attrs().real("momentum")}},
                         node.name())
                    ->output();
     if (node.input(3) != nullptr) y = ops::add(y, node.input(3));
-    if (node.attrs().text("activation") == "relu") y = ops::relu(y);
+    if (node.attrs().text("activation") == op::kRelu) y = ops::relu(y);
     return y;
   });
-}
-
-bool only_matters_in_training(const std::string& op, bool keep_dropout) {
-  return (op == "dropout" && !keep_dropout) || op == "gaussian_noise" || op == "stop_gradient";
 }
 
 void remove_training(Graph& graph, bool keep_dropout) {
   graph.clear_assignments();
   for (Node* node : list_nodes(graph)) {
-    if (only_matters_in_training(node->op_name(), keep_dropout)) graph.replace(node->output(), node->input(0));
-    if (node->op_name() == "batch_norm") freeze_batch_norm(graph, *node);
+    const bool kept = keep_dropout && node->op_name() == op::kDropout;
+    if (node->op().has(Trait::kTrainingOnly) && !kept) graph.replace(node->output(), node->input(0));
+    if (node->op_name() == op::kBatchNorm) freeze_batch_norm(graph, *node);
   }
   graph.remove_dead_nodes();
 }

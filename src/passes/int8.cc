@@ -4,6 +4,7 @@
 #include <cmath>
 #include <optional>
 
+#include "ops/ids.h"
 #include "ops/quantized_result.h"
 #include "passes/rewrite.h"
 #include "thalweg/ops.h"
@@ -23,7 +24,7 @@ struct Encoding {
 std::optional<Encoding> encoding_of(const Node& node) {
   const Value* scale = node.input(1);
   const Value* zero = node.input(2);
-  const DType dtype = node.op_name() == "quantize" ? node.output()->dtype() : node.input(0)->dtype();
+  const DType dtype = node.op_name() == op::kQuantize ? node.output()->dtype() : node.input(0)->dtype();
   if (!is_byte(dtype) || scale->kind() != Value::Kind::kConstant || scale->shape().rank() != 0) return std::nullopt;
   if (zero != nullptr && zero->kind() != Value::Kind::kConstant) return std::nullopt;
   const double size = scale->data().item();
@@ -38,7 +39,7 @@ struct Encoded {
 };
 
 std::optional<Encoded> encoded(const Value* value) {
-  if (value == nullptr || value->producer() == nullptr || value->producer()->op_name() != "dequantize") {
+  if (value == nullptr || value->producer() == nullptr || value->producer()->op_name() != op::kDequantize) {
     return std::nullopt;
   }
   const auto encoding = encoding_of(*value->producer());
@@ -58,7 +59,7 @@ bool all_zero(const Tensor& tensor) {
 }
 
 std::optional<EncodedWeights> encoded_weights(const Value* value, int64_t channel_axis) {
-  if (value->producer() == nullptr || value->producer()->op_name() != "dequantize") return std::nullopt;
+  if (value->producer() == nullptr || value->producer()->op_name() != op::kDequantize) return std::nullopt;
   const Node& node = *value->producer();
   if (node.input(0)->dtype() != DType::kI8) return std::nullopt;
   const bool by_channel = node.input(1)->shape().rank() == 1;
@@ -71,7 +72,7 @@ std::optional<EncodedWeights> encoded_weights(const Value* value, int64_t channe
 /// quantize that alone reads the value.
 const Node* following_quantize(const Graph& graph, const Value* value) {
   const Node* reader = only_consumer(graph, value);
-  const bool usable = reader != nullptr && reader->op_name() == "quantize" && encoding_of(*reader).has_value();
+  const bool usable = reader != nullptr && reader->op_name() == op::kQuantize && encoding_of(*reader).has_value();
   return usable ? reader : nullptr;
 }
 
@@ -91,9 +92,9 @@ struct Ending {
 void set_bounds(const Node& product, double unit, ops::QuantizedResult& result) {
   const std::string activation = product.attrs().text("activation");
   if (activation.empty()) return;
-  const bool relu = activation == "relu";
-  result.low = relu ? 0.0 : product.attrs().real("low", result.low) / unit;
-  if (!relu) result.high = product.attrs().real("high", result.high) / unit;
+  const bool relu = activation == op::kRelu;
+  result.low = relu ? 0.0 : product.attrs().real("low") / unit;
+  if (!relu) result.high = product.attrs().real("high") / unit;
 }
 
 Ending ending_of(const Graph& graph, const Node& product, const Encoding& input, Value* residual) {
@@ -147,7 +148,7 @@ void multiply_conv(Graph& graph, Node* conv) {
   const auto weights = encoded_weights(conv->input(1), 0);
   const std::string activation = conv->attrs().text("activation");
   if (!x.has_value() || !weights.has_value()) return;
-  if (!activation.empty() && activation != "relu" && activation != "clip") return;
+  if (!activation.empty() && activation != op::kRelu && activation != op::kClip) return;
   const Ending ending = ending_of(graph, *conv, x->encoding, conv->input(3));
   const int64_t channels = conv->input(1)->shape()[0];
   rewrite_at(graph, *ending.last, [&] {
@@ -158,13 +159,13 @@ void multiply_conv(Graph& graph, Node* conv) {
     write_result(ending.result, attrs);
     std::vector<Value*> inputs{x->integers, weights->integers, scales, bias, ending.residual};
     while (inputs.back() == nullptr) inputs.pop_back();
-    return graph.add("quantized_conv", inputs, attrs, conv->name())->output();
+    return graph.add(op::kQuantizedConv, inputs, attrs, conv->name())->output();
   });
 }
 
 /// linear, or a product with a matrix of weights on the right.
 void multiply_matrix(Graph& graph, Node* product) {
-  const bool linear = product->op_name() == "linear";
+  const bool linear = product->op_name() == op::kLinear;
   const bool by_rows = linear || product->attrs().flag("transpose_b");
   const Value* matrix = product->input(1);
   if (product->attrs().flag("transpose_a") || matrix->shape().rank() != 2) return;
@@ -172,7 +173,7 @@ void multiply_matrix(Graph& graph, Node* product) {
   const auto weights = encoded_weights(matrix, by_rows ? 0 : 1);
   const std::string activation = linear ? product->attrs().text("activation") : "";
   if (!x.has_value() || !weights.has_value() || x->integers->shape().rank() < 2) return;
-  if (!activation.empty() && activation != "relu") return;
+  if (!activation.empty() && activation != op::kRelu) return;
   const Ending ending = ending_of(graph, *product, x->encoding, nullptr);
   const int64_t channels = matrix->shape()[by_rows ? 0 : 1];
   rewrite_at(graph, *ending.last, [&] {
@@ -190,7 +191,7 @@ void add_integers(Graph& graph, Node* sum) {
   if (!a.has_value() || !b.has_value() || sum->input(0)->shape() != sum->input(1)->shape()) return;
   const Node* last = sum;
   const Node* relu = only_consumer(graph, sum->output());
-  const bool rectified = relu != nullptr && relu->op_name() == "relu";
+  const bool rectified = relu != nullptr && relu->op_name() == op::kRelu;
   if (rectified) last = relu;
   const Node* quantize = following_quantize(graph, last->output());
   if (quantize == nullptr) return;
@@ -205,15 +206,9 @@ void add_integers(Graph& graph, Node* sum) {
   rewrite_at(graph, *quantize, [&] { return ops::quantized_add(a->integers, b->integers, result, sum->name()); });
 }
 
-/// Ops that only move elements, or pick the largest: they may as well do so with the integers.
-bool moves_elements(const std::string& op) {
-  return op == "max_pool" || op == "reshape" || op == "transpose" || op == "squeeze" || op == "unsqueeze" ||
-         op == "slice" || op == "expand";
-}
-
-/// op(dequantize(q)) becomes dequantize(op(q)).
+/// op(dequantize(q)) becomes dequantize(op(q)) for ops that only move elements, or pick the largest.
 void move_integers(Graph& graph, Node* node) {
-  if (!moves_elements(node->op_name())) return;
+  if (!node->op().has(Trait::kMovesElements)) return;
   const auto x = encoded(node->input(0));
   if (!x.has_value() || (node->outputs().size() > 1 && !graph.consumers(node->output(1)).empty())) return;
   const Node& source = *node->input(0)->producer();
@@ -237,19 +232,19 @@ void cancel(Graph& graph, const Node& quantize) {
 /// The factors of a product of two.
 std::pair<Value*, Value*> factors(const Node& product) { return {product.input(0), product.input(1)}; }
 
-bool is_made_by(const Value* value, const char* op) {
+bool is_made_by(const Value* value, OpId op) {
   return value->producer() != nullptr && value->producer()->op_name() == op;
 }
 
 /// cast(matmul_integer(q, w)) * (scale of q * scales of w) for q and its scale from one dynamic_quantize.
 void multiply_dynamically(Graph& graph, Node* product) {
   auto [sums, scale] = factors(*product);
-  if (!is_made_by(sums, "cast")) std::swap(sums, scale);
-  if (!is_made_by(sums, "cast") || !is_made_by(scale, "mul") || sums->dtype() != DType::kF32) return;
+  if (!is_made_by(sums, op::kCast)) std::swap(sums, scale);
+  if (!is_made_by(sums, op::kCast) || !is_made_by(scale, op::kMul) || sums->dtype() != DType::kF32) return;
   const Value* integers = sums->producer()->input(0);
-  if (!is_made_by(integers, "matmul_integer")) return;
+  if (!is_made_by(integers, op::kMatmulInteger)) return;
   const Node& matmul = *integers->producer();
-  if (!is_made_by(matmul.input(0), "dynamic_quantize") || matmul.input(2) == nullptr) return;
+  if (!is_made_by(matmul.input(0), op::kDynamicQuantize) || matmul.input(2) == nullptr) return;
   const Node& quantize = *matmul.input(0)->producer();
   auto [own, scales] = factors(*scale->producer());
   if (own != quantize.output(1)) std::swap(own, scales);
@@ -258,7 +253,7 @@ void multiply_dynamically(Graph& graph, Node* product) {
   if (own != quantize.output(1) || matmul.input(2) != quantize.output(2) || !fits) return;
   const Node* sum = only_consumer(graph, product->output());
   Value* bias = nullptr;
-  if (sum != nullptr && sum->op_name() == "add") {
+  if (sum != nullptr && sum->op_name() == op::kAdd) {
     bias = sum->input(0) == product->output() ? sum->input(1) : sum->input(0);
     if (bias->type() != TensorType{DType::kF32, {channels}}) bias = nullptr;
   }
@@ -272,17 +267,17 @@ void multiply_dynamically(Graph& graph, Node* product) {
 
 void use_int8(Graph& graph) {
   for (Node* node : list_nodes(graph)) {
-    if (node->op_name() == "quantize") cancel(graph, *node);
+    if (node->op_name() == op::kQuantize) cancel(graph, *node);
     move_integers(graph, node);
   }
   for (Node* node : list_nodes(graph)) {
-    if (node->op_name() == "conv") multiply_conv(graph, node);
-    if (node->op_name() == "linear" || node->op_name() == "matmul") multiply_matrix(graph, node);
-    if (node->op_name() == "mul") multiply_dynamically(graph, node);
+    if (node->op_name() == op::kConv) multiply_conv(graph, node);
+    if (node->op_name() == op::kLinear || node->op_name() == op::kMatmul) multiply_matrix(graph, node);
+    if (node->op_name() == op::kMul) multiply_dynamically(graph, node);
   }
   graph.remove_dead_nodes();
   for (Node* node : list_nodes(graph)) {
-    if (node->op_name() == "add") add_integers(graph, node);
+    if (node->op_name() == op::kAdd) add_integers(graph, node);
   }
   graph.sort_nodes();
   graph.remove_dead_nodes();

@@ -1,11 +1,13 @@
 // Copyright The Thalweg Authors. SPDX-License-Identifier: Apache-2.0
+#include <algorithm>
 #include <cstdlib>
 #include <string_view>
 #include <unordered_map>
-#include <unordered_set>
 
 #include "base/cpu.h"
 #include "base/warning.h"
+#include "graph/op_registry.h"
+#include "ops/ids.h"
 #include "passes/rewrite.h"
 #include "thalweg/passes.h"
 
@@ -47,50 +49,22 @@ Math math_from_name(const std::string& name) {
 
 namespace {
 
-/// How many leading inputs of an op carry data (as opposed to scales, shifts and biases, which stay f32).
-const std::unordered_map<std::string, size_t>& data_inputs() {
-  static const std::unordered_map<std::string, size_t> table = {
-      {"conv", 2},       {"linear", 2},     {"matmul", 2},    {"batch_norm", 1}, {"batch_norm_inference", 1},
-      {"layer_norm", 1}, {"group_norm", 1}, {"concat", 1000}, {"add", 2},
-  };
-  return table;
+bool any_narrow(const Node& node) {
+  const auto& inputs = node.inputs();
+  return std::any_of(inputs.begin(), inputs.end(), [](const Value* v) { return v->dtype() == DType::kBF16; });
 }
 
-/// Ops worth converting their inputs for: where bf16 doubles the arithmetic rate.
-bool computes(const std::string& op) { return op == "conv" || op == "linear" || op == "matmul"; }
+/// True for a node that goes on in bf16: one narrow part is enough where all inputs are data of one kind.
+bool follows(const Node& node) {
+  if (!node.op().has(Trait::kFollowsBf16)) return false;
+  if (node.input(0) != nullptr && node.input(0)->dtype() == DType::kBF16) return true;
+  if (node.op().data_inputs < 0) return any_narrow(node);
+  return node.op().data_inputs == 2 && node.input(0)->shape() == node.input(1)->shape() && any_narrow(node);
+}
 
-/// Ops that go on in bf16 if their data arrives in it, at no loss that matters.
-bool follows(const std::string& op) {
-  static const std::unordered_set<std::string> ops = {
-      "relu",
-      "leaky_relu",
-      "gelu",
-      "gelu_tanh",
-      "clip",
-      "dropout",
-      "max_pool",
-      "avg_pool",
-      "reshape",
-      "squeeze",
-      "unsqueeze",
-      "stop_gradient",
-      "transpose",
-      "concat",
-      "slice",
-      "split",
-      "add",
-      "batch_norm",
-      "batch_norm_inference",
-      "layer_norm",
-      "group_norm",
-      "adaptive_avg_pool",
-      "adaptive_max_pool",
-      "global_avg_pool",
-      "global_max_pool",
-      "pad",
-      "lrn",
-  };
-  return ops.count(op) > 0;
+bool is_data(const OpDef& op, size_t input) {
+  const auto index = static_cast<int>(input);
+  return op.data_inputs < 0 || index < op.data_inputs || index == op.residual_input;
 }
 
 class Converter {
@@ -108,32 +82,14 @@ class Converter {
 
  private:
   void convert(Node* node) {
-    const std::string& op = node->op_name();
-    const bool arrives = node->input(0) != nullptr && node->input(0)->dtype() == DType::kBF16;
-    const bool narrow = computes(op) || (follows(op) && (arrives || (op == "concat" && any_narrow(*node)) ||
-                                                         (op == "add" && both_large_narrow(*node))));
-    const auto entry = data_inputs().find(op);
-    const size_t data = entry != data_inputs().end() ? entry->second : 1;
+    const bool narrow = node->op().has(Trait::kComputesInBf16) || follows(*node);
     std::vector<Value*> inputs = node->inputs();
     for (size_t i = 0; i < inputs.size(); ++i) {
       if (inputs[i] == nullptr || !is_floating(inputs[i]->dtype())) continue;
-      // A residual is data although it comes after scale and shift.
-      const bool is_data = i < data || ((op == "batch_norm" || op == "conv") && i == 3);
-      inputs[i] = as(inputs[i], narrow && is_data ? DType::kBF16 : DType::kF32);
+      inputs[i] = as(inputs[i], narrow && is_data(node->op(), i) ? DType::kBF16 : DType::kF32);
     }
     graph_.set_inputs(node, inputs);
     graph_.infer_again(node);
-  }
-
-  static bool any_narrow(const Node& node) {
-    for (const Value* input : node.inputs()) {
-      if (input->dtype() == DType::kBF16) return true;
-    }
-    return false;
-  }
-
-  static bool both_large_narrow(const Node& node) {
-    return node.input(0)->shape() == node.input(1)->shape() && any_narrow(node);
   }
 
   Value* as(Value* value, DType dtype) {
@@ -141,7 +97,7 @@ class Converter {
     Value*& converted = converted_[value];
     if (converted == nullptr) {
       converted =
-          graph_.add("cast", {value}, {{"to", std::string(name_of(dtype))}}, value->name() + "." + name_of(dtype))
+          graph_.add(op::kCast, {value}, {{"to", std::string(name_of(dtype))}}, value->name() + "." + name_of(dtype))
               ->output();
     }
     return converted;
@@ -166,14 +122,14 @@ void use_bf16(Graph& graph) { Converter(graph).run(); }
 
 void widen_weight_gradients(Graph& graph) {
   for (Node* node : list_nodes(graph)) {
-    if (node->op_name() != "conv_grad_weights" && node->op_name() != "linear_grad_weights") continue;
+    if (node->op_name() != op::kConvGradWeights && node->op_name() != op::kLinearGradWeights) continue;
     const Node* reader = only_consumer(graph, node->output());
-    if (reader == nullptr || reader->op_name() != "cast" || reader->output()->dtype() != DType::kF32) continue;
+    if (reader == nullptr || reader->op_name() != op::kCast || reader->output()->dtype() != DType::kF32) continue;
     graph.set_attribute(node, "weights_dtype", std::string("f32"));
     graph.infer_again(node);
     for (Value* output : node->outputs()) {
       for (const Node* cast : graph.consumers(output)) {
-        if (cast->op_name() == "cast" && cast->output()->type() == output->type())
+        if (cast->op_name() == op::kCast && cast->output()->type() == output->type())
           graph.replace(cast->output(), output);
       }
     }

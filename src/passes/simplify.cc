@@ -4,6 +4,7 @@
 #include <numeric>
 
 #include "graph/op_registry.h"
+#include "ops/ids.h"
 #include "thalweg/passes.h"
 
 namespace thalweg {
@@ -22,20 +23,20 @@ bool is_identity_permutation(const Node& node) {
 
 /// The input that the node only passes on; null if it does something.
 Value* passed_on(const Node& node) {
-  const std::string& op = node.op_name();
   if (node.inputs().empty() || node.input(0) == nullptr || node.outputs().size() != 1) return nullptr;
   if (node.input(0)->type() != node.output()->type()) return nullptr;
   Value* first = node.input(0);
-  if (op == "reshape" || op == "reshape_like" || op == "cast" || op == "expand_like" || op == "expand") return first;
-  if (op == "transpose" && is_identity_permutation(node)) return first;
-  if ((op == "add" || op == "sub") && is_constant_scalar(node.input(1), 0.0)) return first;
-  if ((op == "mul" || op == "div") && is_constant_scalar(node.input(1), 1.0)) return first;
+  if (node.op().has(Trait::kSameIfSameType)) return first;
+  const std::string& op = node.op_name();
+  if (op == op::kTranspose && is_identity_permutation(node)) return first;
+  if ((op == op::kAdd || op == op::kSub) && is_constant_scalar(node.input(1), 0.0)) return first;
+  if ((op == op::kMul || op == op::kDiv) && is_constant_scalar(node.input(1), 1.0)) return first;
   return nullptr;
 }
 
 /// Counts of elements are known once the graph is static.
 Value* counted(Graph& graph, const Node& node) {
-  if (node.op_name() != "element_count" || !node.input(0)->shape().is_static()) return nullptr;
+  if (node.op_name() != op::kElementCount || !node.input(0)->shape().is_static()) return nullptr;
   const std::vector<int64_t> axes = node.attrs().integers("axes");
   int64_t count = axes.empty() ? node.input(0)->shape().num_elements() : 1;
   for (int64_t axis : axes) count *= node.input(0)->shape()[static_cast<int>(axis)];

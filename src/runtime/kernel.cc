@@ -4,6 +4,8 @@
 #include <algorithm>
 #include <map>
 
+#include "runtime/kernels/reference/reference.h"
+
 namespace thalweg {
 namespace {
 
@@ -28,6 +30,7 @@ RegisterKernel::RegisterKernel(const std::string& op, const std::string& name, K
 
 const std::vector<KernelCandidate>& kernel_candidates(const std::string& op) {
   static const std::vector<KernelCandidate> none;
+  [[maybe_unused]] static const bool complete = (register_op_references(), true);
   const auto found = registry().find(op);
   return found != registry().end() ? found->second : none;
 }

@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "ops/ids.h"
 #include "runtime/layout.h"
 #include "thalweg/graph.h"
 
@@ -89,7 +90,7 @@ using KernelFactory = std::function<std::unique_ptr<Kernel>(const KernelRequest&
 /// Candidates of an op are tried in order of decreasing priority. The reference kernel has the lowest.
 enum class KernelPriority { kReference = 0, kNative = 10, kOneDnn = 20, kAheadOfOneDnn = 25, kSpecial = 30 };
 
-/// Registers at start-up: `static const RegisterKernel k("conv", "onednn", KernelPriority::kOneDnn, factory);`
+/// Registers at start-up: `static const RegisterKernel k(op::kConv, "onednn", KernelPriority::kOneDnn, factory);`
 struct RegisterKernel {
   RegisterKernel(const std::string& op, const std::string& name, KernelPriority priority, KernelFactory factory);
 };

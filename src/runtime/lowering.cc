@@ -6,6 +6,7 @@
 #include "base/limits.h"
 #include "base/text.h"
 #include "graph/op_registry.h"
+#include "ops/ids.h"
 #include "runtime/reorder_kernel.h"
 #include "runtime/tuner.h"
 
@@ -102,7 +103,7 @@ int Lowering::materialize(const Value* value, const Layout& layout) {
 
 Tensor Lowering::content(const Value* value) const {
   // Folding a batch norm leaves a product of the weights and a factor per channel.
-  while (value->producer() != nullptr && value->producer()->op_name() == "mul" &&
+  while (value->producer() != nullptr && value->producer()->op_name() == op::kMul &&
          value->producer()->input(0)->shape() == value->shape()) {
     value = value->producer()->input(0);
   }
@@ -163,9 +164,9 @@ std::unique_ptr<Kernel> Lowering::choose_kernel(const KernelRequest& request,
 namespace {
 
 bool is_lazy_cast(const Node& node) {
-  return node.op_name() == "cast" && known_to_dnnl(node.input(0)->dtype()) && known_to_dnnl(node.output()->dtype()) &&
-         is_floating(node.input(0)->dtype()) && is_floating(node.output()->dtype()) && !has_empty_operand(node) &&
-         node.output()->shape().rank() <= 6;
+  return node.op_name() == op::kCast && known_to_dnnl(node.input(0)->dtype()) &&
+         known_to_dnnl(node.output()->dtype()) && is_floating(node.input(0)->dtype()) &&
+         is_floating(node.output()->dtype()) && !has_empty_operand(node) && node.output()->shape().rank() <= 6;
 }
 
 }  // namespace

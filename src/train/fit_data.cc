@@ -7,6 +7,7 @@
 #include <numeric>
 #include <unordered_map>
 
+#include "ops/ids.h"
 #include "thalweg/input_error.h"
 #include "train/target_type.h"
 
@@ -96,7 +97,7 @@ Trial try_target(const TensorType& target, const Graph& graph, const Loss& loss)
 /// Those that a softmax would not refuse when training comes to them.
 std::optional<ClassNumbers> class_numbers(const Trial& trial) {
   for (const Node* node : trial.graph->consumers(trial.target)) {
-    if (node->op_name() != "softmax_cross_entropy") continue;
+    if (node->op_name() != op::kSoftmaxCrossEntropy) continue;
     const int64_t classes = node->input(0)->shape()[1];
     if (classes != kFree) return ClassNumbers{classes, node->attrs().integer("ignore_index")};
   }

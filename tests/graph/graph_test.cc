@@ -26,6 +26,50 @@ TEST(Graph, UnknownOpNamesTheNearest) {
   EXPECT_NE(message.find("relu"), std::string::npos) << message;
 }
 
+TEST(Graph, UnknownAttributeNamesTheNearest) {
+  Graph graph;
+  Value* x = graph.input("x", {DType::kF32, {2, 3}});
+  const auto refusal = [&](const char* op, const Attributes& attrs) {
+    return message_of([&] { graph.add(op, {x}, attrs, "here"); });
+  };
+  EXPECT_EQ(refusal("layer_norm", {{"epsilom", 1e-5}}),
+            "layer_norm 'here': has no attribute 'epsilom'; nearest known: epsilon, axis (inputs: x f32[2,3])");
+  EXPECT_EQ(refusal("square", {{"alpha", 1.0}}), "square 'here': has no attributes, got 'alpha' (inputs: x f32[2,3])");
+}
+
+TEST(Graph, AttributesKeepToTheirDeclaration) {
+  Graph graph;
+  Value* x = graph.input("x", {DType::kF32, {2, 3}});
+  const auto refusal = [&](const char* op, const Attributes& attrs) {
+    return message_of([&] { graph.add(op, {x}, attrs, "here"); });
+  };
+  EXPECT_EQ(refusal("layer_norm", {{"epsilon", std::string("small")}}),
+            "layer_norm 'here': epsilon must be of kind real (inputs: x f32[2,3])");
+  EXPECT_EQ(refusal("layer_norm", {{"epsilon", -1.0}}),
+            "layer_norm 'here': epsilon must be at least 0, got -1 (inputs: x f32[2,3])");
+  EXPECT_EQ(refusal("dropout", {{"probability", 1.5}}),
+            "dropout 'here': probability must be between 0 and 1, got 1.5 (inputs: x f32[2,3])");
+  EXPECT_EQ(refusal("pad", {{"pads", std::vector<int64_t>(4)}, {"mode", std::string("mirror")}}),
+            "pad 'here': unknown mode 'mirror'; known: constant, reflect, edge (inputs: x f32[2,3])");
+  EXPECT_EQ(refusal("tile", {}),
+            "tile 'here': attribute 'repeats' is missing: one for each dimension (inputs: x f32[2,3])");
+  EXPECT_EQ(refusal("reduce_sum", {{"keep_dims", int64_t{2}}}),
+            "reduce_sum 'here': keep_dims must be 0 or 1, got 2 (inputs: x f32[2,3])");
+  Node* norm = graph.add("layer_norm", {x}, {{"epsilon", int64_t{1}}});
+  EXPECT_EQ(norm->attrs().real("epsilon"), 1.0);
+  EXPECT_THROW(graph.set_attribute(norm, "epsilon", -1.0), Error);
+}
+
+TEST(Graph, AbsentAttributesTakeTheDeclaredDefault) {
+  Graph graph;
+  Value* x = graph.input("x", {DType::kF32, {2, 3}});
+  const Attributes& attrs = graph.add("layer_norm", {x})->attrs();
+  EXPECT_EQ(attrs.real("epsilon"), 1e-5);
+  EXPECT_EQ(attrs.integer("axis", 7), -1);
+  EXPECT_FALSE(attrs.has("epsilon"));
+  EXPECT_EQ(graph.clone()->nodes()[0]->attrs().real("epsilon"), 1e-5);
+}
+
 TEST(Graph, RefusesTwoValuesOfOneName) {
   Graph graph;
   graph.input("x", {DType::kF32, {2}});
@@ -80,7 +124,7 @@ TEST(Graph, PrintsOneLineANode) {
   Value* x = graph.input("x", {DType::kF32, {kFree, 2}});
   graph.mark_output(ops::leaky_relu(x, 0.5));
   EXPECT_EQ(graph.to_string(),
-            "graph g\n  input x: f32[?,2]\n  leaky_relu_0: f32[?,2] = leaky_relu(x) alpha=0.5\n"
+            "graph g\n  input x: f32[?,2]\n  leaky_relu_0: f32[?,2] = leaky_relu(x) negative_slope=0.5\n"
             "  output leaky_relu_0: f32[?,2]\n");
 }
 

@@ -262,7 +262,7 @@ TEST(Tile, Repeats) {
       "reference");
   Graph graph;
   Value* x = graph.input("x", {DType::kF32, {3}});
-  expect_error([&] { ops::tile(x, {0}); }, "repeat 0");
+  expect_error([&] { ops::tile(x, {0}); }, "repeats must be at least 1, got 0");
 }
 
 }  // namespace

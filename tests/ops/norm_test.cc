@@ -177,7 +177,7 @@ TEST(NormErrors, NameWhatDoesNotFit) {
   expect_error([&] { ops::layer_norm(x, four, four, 3); }, "layer_norm");
   expect_error([&] { ops::group_norm(x, nullptr, nullptr, 3); }, "8 channels cannot be put into 3 groups");
   expect_error([&] { ops::group_norm(x, four, nullptr, 2); }, "scale must be");
-  expect_error([&] { ops::gaussian_noise(x, -1.0, 1, "noise"); }, "gaussian_noise 'noise': the standard deviation");
+  expect_error([&] { ops::gaussian_noise(x, -1.0, 1, "noise"); }, "gaussian_noise 'noise': deviation must be");
   expect_error([&] { ops::dropout(x, 1.0, 1, "drop"); }, "dropout 'drop': probability must be in [0, 1)");
 }
 

@@ -118,7 +118,7 @@ TEST(SoftmaxErrors, NameWhatDoesNotFit) {
   expect_error([&] { ops::softmax_cross_entropy(flat, good); }, "[N, C, ...]");
   expect_error([&] { ops::softmax_cross_entropy(x, labels); }, "without dimension 1");
   expect_error([&] { ops::softmax_cross_entropy(x, x); }, "class numbers");
-  expect_error([&] { ops::softmax_cross_entropy(x, good, -100, 1.5); }, "label smoothing");
+  expect_error([&] { ops::softmax_cross_entropy(x, good, -100, 1.5); }, "label_smoothing must be between 0 and 1");
 }
 
 }  // namespace

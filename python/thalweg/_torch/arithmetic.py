@@ -5,62 +5,22 @@ import math
 import torch
 
 from thalweg import ops
-from thalweg._core import Value
+from thalweg._core import Value, torch_functions
 from thalweg._torch.free import Counted, Filled, FreeSize
 from thalweg._torch.registry import converts
 
-_UNARY = {
-    "relu": ops.relu,
-    "sigmoid": ops.sigmoid,
-    "tanh": ops.tanh,
-    "silu": ops.silu,
-    "mish": ops.mish,
-    "selu": ops.selu,
-    "log_sigmoid": ops.log_sigmoid,
-    "hardsigmoid": ops.hard_sigmoid,
-    "hardswish": ops.hard_swish,
-    "exp": ops.exp,
-    "log": ops.log,
-    "sqrt": ops.sqrt,
-    "rsqrt": ops.rsqrt,
-    "square": ops.square,
-    "reciprocal": ops.reciprocal,
-    "abs": ops.abs,
-    "neg": ops.neg,
-    "sign": ops.sign,
-    "floor": ops.floor,
-    "ceil": ops.ceil,
-    "round": ops.round,
-    "erf": ops.erf,
-    "sin": ops.sin,
-    "cos": ops.cos,
-    "tan": ops.tan,
-    "asin": ops.asin,
-    "acos": ops.acos,
-    "atan": ops.atan,
-    "sinh": ops.sinh,
-    "cosh": ops.cosh,
-    "asinh": ops.asinh,
-    "acosh": ops.acosh,
-    "atanh": ops.atanh,
-    "logical_not": ops.logical_not,
-    "bitwise_not": ops.logical_not,
-}
-
 
 def _register_unary(name, function):
-    @converts(f"{name}.default")
-    def convert(converter, x):
-        return function(converter.value(x))
+    @converts(name)
+    def convert(converter, x, *numbers, **named):
+        named = {key: float(number) for key, number in named.items()}
+        return function(converter.value(x), *map(float, numbers), **named)
 
 
-for _name, _function in _UNARY.items():
-    _register_unary(_name, _function)
-
-
-@converts("log1p.default")
-def log1p(converter, x):
-    return ops.log(converter.value(x) + 1.0)
+# The engine knows PyTorch's names of its functions.
+for _name, _op in torch_functions().items():
+    _register_unary(_name, getattr(ops, _op))
+_register_unary("bitwise_not.default", ops.logical_not)
 
 
 @converts("expm1.default")
@@ -95,21 +55,11 @@ def clamp_max(converter, x, max):
     return clamp(converter, x, max=max)
 
 
-@converts("leaky_relu.default")
-def leaky_relu(converter, x, negative_slope=0.01):
-    return ops.leaky_relu(converter.value(x), float(negative_slope))
-
-
 @converts("elu.default")
 def elu(converter, x, alpha=1.0, scale=1.0, input_scale=1.0):
     if scale != 1 or input_scale != 1:
         converter.fail("has scales, which only alpha may have")
     return ops.elu(converter.value(x), float(alpha))
-
-
-@converts("celu.default")
-def celu(converter, x, alpha=1.0):
-    return ops.celu(converter.value(x), float(alpha))
 
 
 @converts("gelu.default")
@@ -120,21 +70,6 @@ def gelu(converter, x, approximate="none"):
 @converts("softplus.default")
 def softplus(converter, x, beta=1.0, threshold=20.0):
     return ops.softplus(converter.value(x), float(beta))
-
-
-@converts("hardshrink.default")
-def hardshrink(converter, x, lambd=0.5):
-    return ops.hard_shrink(converter.value(x), float(lambd))
-
-
-@converts("softshrink.default")
-def softshrink(converter, x, lambd=0.5):
-    return ops.soft_shrink(converter.value(x), float(lambd))
-
-
-@converts("threshold.default")
-def threshold(converter, x, threshold, value):
-    return ops.threshold(converter.value(x), float(threshold), float(value))
 
 
 @converts("prelu.default", "_prelu_kernel.default")

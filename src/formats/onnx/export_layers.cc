@@ -4,6 +4,7 @@
 #include <limits>
 
 #include "formats/onnx/exporter.h"
+#include "ops/ids.h"
 
 namespace thalweg::onnx {
 namespace {
@@ -74,13 +75,14 @@ std::string causal_mask(Exporter& exporter, int64_t queries, int64_t keys) {
 }
 
 void write_attention(Exporter& exporter, const Node& node) {
-  const std::string layout = node.attrs().text("layout", "bhtd");
+  const std::string layout = node.attrs().text("layout");
   const Shape& q = node.input(0)->shape();
   const int64_t features = layout == "packed" ? q[2] / (3 * node.attrs().integer("heads")) : q[3];
   const int time_axis = layout == "bhtd" ? 2 : 1;
   const int64_t keys = layout == "packed" ? q[1] : node.input(1)->shape()[time_axis];
   const Heads heads = by_head(exporter, node, layout, features);
-  const double scale = node.attrs().real("scale", 1.0 / std::sqrt(static_cast<double>(features)));
+  const double given = node.attrs().real("scale");
+  const double scale = given != 0.0 ? given : 1.0 / std::sqrt(static_cast<double>(features));
   std::string scores = exporter.emit("MatMul", {heads.q, transposed(exporter, heads.k, {0, 1, 3, 2})});
   scores = exporter.emit("Mul", {scores, exporter.number(node.input(0), scale)});
   if (node.input(3) != nullptr) scores = exporter.emit("Add", {scores, exporter.name(node.input(3))});
@@ -97,8 +99,8 @@ void write_batch_norm(Exporter& exporter, const Node& node) {
   std::vector<std::string> inputs;
   for (const Value* input : node.inputs()) inputs.push_back(exporter.name(input));
   exporter.emit(node.output(), "BatchNormalization", inputs,
-                {real_attribute("epsilon", node.attrs().real("epsilon", 1e-5)),
-                 real_attribute("momentum", node.attrs().real("momentum", 0.9))});
+                {real_attribute("epsilon", node.attrs().real("epsilon")),
+                 real_attribute("momentum", node.attrs().real("momentum"))});
 }
 
 /// Does nothing at inference.
@@ -115,13 +117,13 @@ std::string ones(Exporter& exporter, const Shape& shape) {
 
 void write_layer_norm(Exporter& exporter, const Node& node) {
   const Shape& x = node.input(0)->shape();
-  int64_t axis = node.attrs().integer("axis", -1);
+  int64_t axis = node.attrs().integer("axis");
   if (axis < 0) axis += x.rank();
   const Shape normal(std::vector<int64_t>(x.begin() + axis, x.end()));
   const std::string scale = node.input(1) != nullptr ? exporter.name(node.input(1)) : ones(exporter, normal);
   exporter.emit(node.output(), "LayerNormalization",
                 {exporter.name(node.input(0)), scale, exporter.name(node.input(2))},
-                {integer_attribute("axis", axis), real_attribute("epsilon", node.attrs().real("epsilon", 1e-5))});
+                {integer_attribute("axis", axis), real_attribute("epsilon", node.attrs().real("epsilon"))});
 }
 
 void write_group_norm(Exporter& exporter, const Node& node) {
@@ -130,27 +132,27 @@ void write_group_norm(Exporter& exporter, const Node& node) {
   const std::string shift = node.input(2) != nullptr ? exporter.name(node.input(2))
                                                      : exporter.constant(Tensor::zeros(DType::kF32, channels), "zeros");
   exporter.emit(node.output(), "GroupNormalization", {exporter.name(node.input(0)), scale, shift},
-                {integer_attribute("num_groups", node.attrs().integer("groups", 1)),
-                 real_attribute("epsilon", node.attrs().real("epsilon", 1e-5))});
+                {integer_attribute("num_groups", node.attrs().integer("groups")),
+                 real_attribute("epsilon", node.attrs().real("epsilon"))});
 }
 
 NodeWriter along_axis(const char* op_type) {
   return [op_type](Exporter& exporter, const Node& node) {
     exporter.emit(node.output(), op_type, {exporter.name(node.input(0))},
-                  {integer_attribute("axis", node.attrs().integer("axis", -1))});
+                  {integer_attribute("axis", node.attrs().integer("axis"))});
   };
 }
 
 const RegisterWriters kWriters({
-    {"matmul", write_matmul},
-    {"linear", write_linear},
-    {"attention", write_attention},
-    {"batch_norm_inference", write_batch_norm},
-    {"dropout", write_dropout},
-    {"layer_norm", write_layer_norm},
-    {"group_norm", write_group_norm},
-    {"softmax", along_axis("Softmax")},
-    {"log_softmax", along_axis("LogSoftmax")},
+    {op::kMatmul, write_matmul},
+    {op::kLinear, write_linear},
+    {op::kAttention, write_attention},
+    {op::kBatchNormInference, write_batch_norm},
+    {op::kDropout, write_dropout},
+    {op::kLayerNorm, write_layer_norm},
+    {op::kGroupNorm, write_group_norm},
+    {op::kSoftmax, along_axis("Softmax")},
+    {op::kLogSoftmax, along_axis("LogSoftmax")},
 });
 
 }  // namespace

@@ -3,6 +3,7 @@
 #include <cstring>
 
 #include "formats/onnx/exporter.h"
+#include "ops/ids.h"
 #include "ops/rnn_operands.h"
 
 namespace thalweg::onnx {
@@ -65,7 +66,7 @@ void write_rnn(Exporter& exporter, const Node& node) {
       integer_attribute("hidden_size", hidden),
       text_attribute("direction", node.attrs().flag("reverse") ? "reverse" : "forward")};
   if (kind == RnnKind::kGru) attributes.push_back(integer_attribute("linear_before_reset", 1));
-  if (kind == RnnKind::kPlain && node.attrs().text("activation", "tanh") == "relu") {
+  if (kind == RnnKind::kPlain && node.attrs().text("activation") == op::kRelu) {
     AttributeProto activations;
     activations.name = "activations";
     activations.type = AttributeProto::Type::kStrings;
@@ -82,7 +83,7 @@ void write_rnn(Exporter& exporter, const Node& node) {
   }
 }
 
-const RegisterWriters kWriters({{"lstm", write_rnn}, {"gru", write_rnn}, {"rnn", write_rnn}});
+const RegisterWriters kWriters({{op::kLstm, write_rnn}, {op::kGru, write_rnn}, {op::kRnn, write_rnn}});
 
 }  // namespace
 }  // namespace thalweg::onnx

@@ -1,6 +1,7 @@
 // Copyright The Thalweg Authors. SPDX-License-Identifier: Apache-2.0
 // Ops that move elements, and reductions.
 #include "formats/onnx/exporter.h"
+#include "ops/ids.h"
 
 namespace thalweg::onnx {
 namespace {
@@ -59,7 +60,7 @@ void write_pad(Exporter& exporter, const Node& node) {
   exporter.emit(node.output(), "Pad",
                 {exporter.name(node.input(0)), exporter.integers(node.attrs().integers("pads")),
                  exporter.number(node.input(0), node.attrs().real("value"))},
-                {text_attribute("mode", node.attrs().text("mode", "constant"))});
+                {text_attribute("mode", node.attrs().text("mode"))});
 }
 
 /// Dimensions that stay as they are count as 1, which ONNX broadcasts.
@@ -72,13 +73,6 @@ void write_expand(Exporter& exporter, const Node& node) {
 void write_tile(Exporter& exporter, const Node& node) {
   exporter.emit(node.output(), "Tile",
                 {exporter.name(node.input(0)), exporter.integers(node.attrs().integers("repeats"))});
-}
-
-NodeWriter with_axis(const char* op_type) {
-  return [op_type](Exporter& exporter, const Node& node) {
-    exporter.emit(node.output(), op_type, {exporter.name(node.input(0)), exporter.name(node.input(1))},
-                  {integer_attribute("axis", node.attrs().integer("axis"))});
-  };
 }
 
 NodeWriter reduction(const char* op_type) {
@@ -100,7 +94,7 @@ NodeWriter arg_extremum(const char* op_type) {
 void write_top_k(Exporter& exporter, const Node& node) {
   exporter.emit_outputs({node.output(0), node.output(1)}, "TopK",
                         {exporter.name(node.input(0)), exporter.integers({node.attrs().integer("k")})},
-                        {integer_attribute("axis", node.attrs().integer("axis", -1)),
+                        {integer_attribute("axis", node.attrs().integer("axis")),
                          integer_attribute("largest", node.attrs().flag("smallest") ? 0 : 1)});
 }
 
@@ -111,34 +105,36 @@ void write_cumsum(Exporter& exporter, const Node& node) {
                  integer_attribute("reverse", node.attrs().integer("reverse"))});
 }
 
+void write_embedding(Exporter& exporter, const Node& node) {
+  exporter.emit(node.output(), "Gather", {exporter.name(node.input(0)), exporter.name(node.input(1))});
+}
+
 const RegisterWriters kWriters({
-    {"reshape", write_reshape},
-    {"reshape_like", write_reshape_like},
-    {"expand_like", write_expand_like},
-    {"squeeze", with_axes("Squeeze")},
-    {"unsqueeze", with_axes("Unsqueeze")},
-    {"transpose", write_transpose},
-    {"concat", write_concat},
-    {"split", write_split},
-    {"slice", write_slice},
-    {"pad", write_pad},
-    {"expand", write_expand},
-    {"tile", write_tile},
-    {"gather", with_axis("Gather")},
-    {"gather_elements", with_axis("GatherElements")},
-    {"embedding", same_as("Gather")},
-    {"reduce_sum", reduction("ReduceSum")},
-    {"reduce_mean", reduction("ReduceMean")},
-    {"reduce_max", reduction("ReduceMax")},
-    {"reduce_min", reduction("ReduceMin")},
-    {"reduce_prod", reduction("ReduceProd")},
-    {"reduce_l1", reduction("ReduceL1")},
-    {"reduce_l2", reduction("ReduceL2")},
-    {"reduce_log_sum_exp", reduction("ReduceLogSumExp")},
-    {"arg_max", arg_extremum("ArgMax")},
-    {"arg_min", arg_extremum("ArgMin")},
-    {"top_k", write_top_k},
-    {"cumsum", write_cumsum},
+    {op::kReshape, write_reshape},
+    {op::kReshapeLike, write_reshape_like},
+    {op::kExpandLike, write_expand_like},
+    {op::kSqueeze, with_axes("Squeeze")},
+    {op::kUnsqueeze, with_axes("Unsqueeze")},
+    {op::kTranspose, write_transpose},
+    {op::kConcat, write_concat},
+    {op::kSplit, write_split},
+    {op::kSlice, write_slice},
+    {op::kPad, write_pad},
+    {op::kExpand, write_expand},
+    {op::kTile, write_tile},
+    {op::kEmbedding, write_embedding},
+    {op::kReduceSum, reduction("ReduceSum")},
+    {op::kReduceMean, reduction("ReduceMean")},
+    {op::kReduceMax, reduction("ReduceMax")},
+    {op::kReduceMin, reduction("ReduceMin")},
+    {op::kReduceProd, reduction("ReduceProd")},
+    {op::kReduceL1, reduction("ReduceL1")},
+    {op::kReduceL2, reduction("ReduceL2")},
+    {op::kReduceLogSumExp, reduction("ReduceLogSumExp")},
+    {op::kArgMax, arg_extremum("ArgMax")},
+    {op::kArgMin, arg_extremum("ArgMin")},
+    {op::kTopK, write_top_k},
+    {op::kCumsum, write_cumsum},
 });
 
 }  // namespace

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "formats/onnx/exporter.h"
+#include "ops/ids.h"
 #include "ops/window.h"
 
 namespace thalweg::onnx {
@@ -20,10 +21,10 @@ std::vector<AttributeProto> window_attributes(const Window& window, bool dilated
 
 void write_conv(Exporter& exporter, const Node& node) {
   TW_REQUIRE(node.attrs().text("activation").empty() && node.input(3) == nullptr, "a fused convolution");
-  const bool transposed = node.op_name() == "conv_transpose";
+  const bool transposed = node.op_name() == op::kConvTranspose;
   std::vector<AttributeProto> attributes =
       window_attributes(read_window(node.attrs(), spatial_dims(node.input(1)->shape())), true);
-  attributes.push_back(integer_attribute("group", node.attrs().integer("groups", 1)));
+  attributes.push_back(integer_attribute("group", node.attrs().integer("groups")));
   const std::vector<int64_t> extra = node.attrs().integers("output_padding");
   if (transposed && !extra.empty()) attributes.push_back(integers_attribute("output_padding", extra));
   exporter.emit(node.output(), transposed ? "ConvTranspose" : "Conv",
@@ -47,7 +48,7 @@ Window equal_windows(const Node& node, const std::vector<int64_t>& out) {
 }
 
 void write_pool(Exporter& exporter, const Node& node) {
-  const bool maximum = node.op_name() == "max_pool";
+  const bool maximum = node.op_name() == op::kMaxPool;
   const std::string x = exporter.name(node.input(0));
   const std::vector<int64_t> size = node.attrs().integers("output_size");
   if (!size.empty() && std::all_of(size.begin(), size.end(), [](int64_t extent) { return extent == 1; })) {
@@ -63,13 +64,6 @@ void write_pool(Exporter& exporter, const Node& node) {
   exporter.emit(node.output(), maximum ? "MaxPool" : "AveragePool", {x}, attributes);
 }
 
-void write_lrn(Exporter& exporter, const Node& node) {
-  const Attributes& attrs = node.attrs();
-  exporter.emit(node.output(), "LRN", {exporter.name(node.input(0))},
-                {integer_attribute("size", attrs.integer("size")), real_attribute("alpha", attrs.real("alpha")),
-                 real_attribute("beta", attrs.real("beta")), real_attribute("bias", attrs.real("bias"))});
-}
-
 void write_interpolate(Exporter& exporter, const Node& node) {
   const std::vector<int64_t> size = node.attrs().integers("output_size");
   std::vector<int64_t> axes;
@@ -81,12 +75,11 @@ void write_interpolate(Exporter& exporter, const Node& node) {
 }
 
 const RegisterWriters kWriters({
-    {"conv", write_conv},
-    {"conv_transpose", write_conv},
-    {"max_pool", write_pool},
-    {"avg_pool", write_pool},
-    {"lrn", write_lrn},
-    {"interpolate", write_interpolate},
+    {op::kConv, write_conv},
+    {op::kConvTranspose, write_conv},
+    {op::kMaxPool, write_pool},
+    {op::kAvgPool, write_pool},
+    {op::kInterpolate, write_interpolate},
 });
 
 }  // namespace

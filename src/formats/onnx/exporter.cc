@@ -7,6 +7,7 @@
 #include <optional>
 
 #include "base/text.h"
+#include "formats/onnx/one_to_one.h"
 #include "formats/onnx/tensor_data.h"
 #include "formats/onnx/training_form.h"
 #include "graph/compose.h"
@@ -133,18 +134,10 @@ AttributeProto integers_attribute(const std::string& name, const std::vector<int
   return proto;
 }
 
-RegisterWriters::RegisterWriters(std::initializer_list<std::pair<const char*, NodeWriter>> writers) {
+RegisterWriters::RegisterWriters(std::initializer_list<std::pair<OpId, NodeWriter>> writers) {
   for (const auto& [op, writer] : writers) {
-    TW_REQUIRE(registry().emplace(op, writer).second, "two ONNX writers for ", op);
+    TW_REQUIRE(registry().emplace(op, writer).second, "two ONNX writers for ", op.name);
   }
-}
-
-NodeWriter same_as(const char* op_type) {
-  return [op_type](Exporter& exporter, const Node& node) {
-    std::vector<std::string> inputs;
-    for (const Value* input : node.inputs()) inputs.push_back(exporter.name(input));
-    exporter.emit(node.output(), op_type, inputs);
-  };
 }
 
 std::string Exporter::unique(const std::string& wanted) {
@@ -262,15 +255,15 @@ void Exporter::name_outputs() {
 std::vector<std::string> Exporter::write_nodes() {
   std::vector<std::string> problems;
   for (const auto& node : graph_.nodes()) {
-    const auto writer = registry().find(node->op_name());
+    const auto found = registry().find(node->op_name());
     try {
       if (!node->op().infer || form_ == Form::kExact) {
         write_as_it_is(*this, *node);
-      } else if (writer != registry().end()) {
-        writer->second(*this, *node);
-      } else {
-        problems.push_back(describe(*node) + ": ONNX has no such operator, or it is not written yet");
+        continue;
       }
+      const NodeWriter writer = found != registry().end() ? found->second : one_to_one_writer(node->op());
+      TW_REQUIRE(writer != nullptr, "ONNX has no such operator, or it is not written yet");
+      writer(*this, *node);
     } catch (const Error& error) {
       problems.push_back(describe(*node) + ": " + error.what());
     }

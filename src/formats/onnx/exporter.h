@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "formats/onnx/proto.h"
+#include "graph/op_id.h"
 #include "thalweg/graph.h"
 
 namespace thalweg::onnx {
@@ -78,15 +79,15 @@ class Exporter {
   std::vector<Tensor> tensors_;
 };
 
+/// The opset of all that is written.
+constexpr int64_t kWrittenOpset = 21;
+
 /// Writes one node of an op.
 using NodeWriter = std::function<void(Exporter&, const Node&)>;
 
-/// Registers at start-up: `static const RegisterWriters k({{"add", write_add}, ...});`
+/// Registers at start-up: `static const RegisterWriters k({{op::kAdd, write_add}, ...});`
 struct RegisterWriters {
-  RegisterWriters(std::initializer_list<std::pair<const char*, NodeWriter>> writers);
+  RegisterWriters(std::initializer_list<std::pair<OpId, NodeWriter>> writers);
 };
-
-/// A writer for an op that ONNX has under another name, with no attributes.
-NodeWriter same_as(const char* op_type);
 
 }  // namespace thalweg::onnx

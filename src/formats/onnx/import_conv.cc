@@ -146,11 +146,6 @@ Value* global_lp_pool(const NodeContext& context) {
   return root_of(ops::reduce_sum(power_of(x, p), spatial_axes(x), true), p);
 }
 
-Value* lrn(const NodeContext& context) {
-  return ops::lrn(context.input(0), context.integer("size", 1), context.real("alpha", 1e-4F),
-                  context.real("beta", 0.75), context.real("bias", 1.0), context.name());
-}
-
 const RegisterConverters kConverters({
     {"Conv", single(conv)},
     {"ConvTranspose", single(conv_transpose)},
@@ -162,7 +157,6 @@ const RegisterConverters kConverters({
     {"GlobalMaxPool",
      single([](const NodeContext& context) { return ops::global_max_pool(context.input(0), context.name()); })},
     {"GlobalLpPool", single(global_lp_pool)},
-    {"LRN", single(lrn)},
 });
 
 }  // namespace

@@ -10,18 +10,6 @@
 namespace thalweg::onnx {
 namespace {
 
-using Binary = Value* (*)(Value*, Value*);
-
-template <Value* (*Function)(Value*, Value*, const std::string&)>
-Value* arithmetic(const NodeContext& context) {
-  return Function(context.input(0), context.input(1), context.name());
-}
-
-template <Binary Function>
-Value* comparison(const NodeContext& context) {
-  return Function(context.input(0), context.input(1));
-}
-
 template <Value* (*Function)(Value*, Value*, const std::string&)>
 Value* variadic(const NodeContext& context) {
   Value* result = context.input(0);
@@ -90,34 +78,14 @@ Value* clip(const NodeContext& context) {
   return limited(x, ops::scalar_like(x, low), ops::scalar_like(x, high));
 }
 
-Value* where(const NodeContext& context) { return ops::where(context.input(0), context.input(1), context.input(2)); }
-
 const RegisterConverters kConverters({
-    {"Add", single(arithmetic<ops::add>)},
-    {"Sub", single(arithmetic<ops::sub>)},
-    {"Mul", single(arithmetic<ops::mul>)},
-    {"Div", single(arithmetic<ops::div>)},
     {"Pow", single(power)},
     {"Mod", single(modulo)},
     {"Max", single(variadic<ops::maximum>)},
     {"Min", single(variadic<ops::minimum>)},
     {"Sum", single(variadic<ops::add>)},
     {"Mean", single(mean)},
-    {"Equal", single(comparison<ops::equal>)},
-    {"Less", single(comparison<ops::less>)},
-    {"LessOrEqual", single(comparison<ops::less_equal>)},
-    {"Greater", single(comparison<ops::greater>)},
-    {"GreaterOrEqual", single(comparison<ops::greater_equal>)},
-    {"And", single(comparison<ops::logical_and>)},
-    {"Or", single(comparison<ops::logical_or>)},
-    {"Xor", single(comparison<ops::logical_xor>)},
-    {"Not", single([](const NodeContext& context) { return ops::logical_not(context.input(0)); })},
-    {"BitwiseAnd", single(comparison<ops::bit_and>)},
-    {"BitwiseOr", single(comparison<ops::bit_or>)},
-    {"BitwiseXor", single(comparison<ops::bit_xor>)},
-    {"BitwiseNot", single([](const NodeContext& context) { return ops::bit_not(context.input(0)); })},
     {"BitShift", single(bit_shift)},
-    {"Where", single(where)},
     {"Cast", single(cast)},
     {"CastLike", single(cast_like)},
     {"Clip", single(clip)},

@@ -361,7 +361,7 @@ std::unique_ptr<Graph> GraphImporter::run() {
 void collect_unknown(const GraphProto& graph, std::vector<std::string>& lines) {
   for (const NodeProto& node : graph.node) {
     const bool own = node.domain == kOwnDomain;
-    if (try_find_op(own ? node.op_type : op_name_of(node.domain, node.op_type)) == nullptr) {
+    if (look_up_op(own ? node.op_type : op_name_of(node.domain, node.op_type)) == nullptr) {
       lines.push_back(describe(node) + ": there is no such operator here");
     }
     for (const AttributeProto& attribute : node.attribute) {

@@ -1,26 +1,11 @@
 // Copyright The Thalweg Authors. SPDX-License-Identifier: Apache-2.0
 // Reading and writing by index.
 #include "formats/onnx/import_common.h"
+#include "ops/ids.h"
 #include "thalweg/ops.h"
 
 namespace thalweg::onnx {
 namespace {
-
-Value* gather(const NodeContext& context) {
-  return ops::gather(context.input(0), context.input(1), context.integer("axis", 0));
-}
-
-Value* gather_elements(const NodeContext& context) {
-  return ops::gather_elements(context.input(0), context.input(1), context.integer("axis", 0));
-}
-
-Value* scatter_elements(const NodeContext& context) {
-  const std::string reduction = context.text("reduction", "none");
-  const Attributes attrs{{"axis", context.integer("axis", 0)}, {"reduction", reduction}};
-  return context.graph()
-      .add("scatter_elements", {context.input(0), context.input(1), context.input(2)}, attrs, context.name())
-      ->output();
-}
 
 /// Row numbers into the first dimensions of `shape` (as many as the indices' last dimension has entries, after the
 /// `batch` ones that count by themselves), seen as one dimension: i64 [all but the last dimension of the indices].
@@ -76,7 +61,7 @@ Value* scatter_nd(const NodeContext& context) {
   Value* updates = ops::reshape(context.input(2), {count, width});
   const Attributes attrs{{"axis", int64_t{0}}, {"reduction", context.text("reduction", "none")}};
   Value* flat = ops::reshape(x, {shape.num_elements(0, depth), width});
-  return ops::reshape(context.graph().add("scatter_elements", {flat, index, updates}, attrs)->output(), shape.dims());
+  return ops::reshape(context.graph().add(op::kScatterElements, {flat, index, updates}, attrs)->output(), shape.dims());
 }
 
 /// Each row of the batch read backwards up to its own length.
@@ -130,11 +115,7 @@ Value* trilu(const NodeContext& context) {
 }
 
 const RegisterConverters kConverters({
-    {"Gather", single(gather)},
-    {"GatherElements", single(gather_elements)},
     {"GatherND", single(gather_nd)},
-    {"ScatterElements", single(scatter_elements)},
-    {"Scatter", single(scatter_elements)},
     {"ScatterND", single(scatter_nd)},
     {"ReverseSequence", single(reverse_sequence)},
     {"OneHot", single(one_hot)},

@@ -5,6 +5,7 @@
 
 #include "formats/onnx/import_common.h"
 #include "formats/onnx/rnn_cell.h"
+#include "ops/ids.h"
 #include "thalweg/ops.h"
 
 namespace thalweg::onnx {
@@ -72,7 +73,7 @@ Result run_engine(const NodeContext& context, RnnKind kind, const Direction& dir
   } else if (kind == RnnKind::kGru) {
     out = ops::gru(direction.x, weights, direction.h, direction.reverse, context.name());
   } else {
-    const std::string activation = direction.activations[0] == "Relu" ? "relu" : "tanh";
+    const std::string activation = direction.activations[0] == "Relu" ? op::kRelu : op::kTanh;
     out = ops::rnn(direction.x, weights, direction.h, activation, direction.reverse, context.name());
   }
   return {out.y, out.h_n, out.c_n};

@@ -5,6 +5,7 @@
 #include <numeric>
 
 #include "formats/onnx/import_common.h"
+#include "ops/ids.h"
 #include "ops/window.h"
 #include "thalweg/ops.h"
 
@@ -18,7 +19,7 @@ Value* reshape(const NodeContext& context) {
   if (!zero_is_zero) return ops::reshape(x, shape);
   if (std::find(shape.begin(), shape.end(), 0) == shape.end()) return ops::reshape(x, shape);
   context.require(std::find(shape.begin(), shape.end(), -1) == shape.end(), "a shape with 0 cannot have -1 as well");
-  return context.graph().add("reshape", {x}, {{"shape", shape}, {"allow_zero", int64_t{1}}})->output();
+  return context.graph().add(op::kReshape, {x}, {{"shape", shape}, {"allow_zero", int64_t{1}}})->output();
 }
 
 Value* flatten(const NodeContext& context) {

@@ -1,6 +1,7 @@
 // Copyright The Thalweg Authors. SPDX-License-Identifier: Apache-2.0
 #include "formats/onnx/rnn_cell.h"
 
+#include "graph/op_registry.h"
 #include "thalweg/ops.h"
 
 namespace thalweg::onnx {
@@ -39,18 +40,19 @@ Value* RnnCell::activate(size_t index, Value* x) const {
   const auto argument = [&](const std::vector<double>& given, double usual) {
     return index < given.size() ? given[index] : usual;
   };
-  if (name == "Sigmoid") return ops::sigmoid(x);
-  if (name == "Tanh") return ops::tanh(x);
-  if (name == "Relu") return ops::relu(x);
-  if (name == "Softsign") return ops::softsign(x);
-  if (name == "Softplus") return ops::softplus(x);
-  if (name == "LeakyRelu") return ops::leaky_relu(x, argument(alpha_, 0.01));
-  if (name == "ThresholdedRelu") return ops::threshold(x, argument(alpha_, 1.0), 0.0);
-  if (name == "Elu") return ops::elu(x, argument(alpha_, 1.0));
   if (name == "Affine") return ops::add(ops::mul(x, argument(alpha_, 1.0)), argument(beta_, 0.0));
   if (name == "ScaledTanh") return ops::mul(ops::tanh(ops::mul(x, argument(beta_, 1.0))), argument(alpha_, 1.0));
-  if (name == "HardSigmoid") {
-    return ops::clip(ops::add(ops::mul(x, argument(alpha_, 0.2)), argument(beta_, 0.5)), 0.0, 1.0);
+  const OpDef* op = op_of_onnx("", name);
+  if (op != nullptr && op->has(Trait::kActivation)) {
+    Attributes attrs;
+    for (const AttributeDef& attribute : op->attributes) {
+      if (attribute.only_ours) continue;
+      const auto& given = attribute.onnx_name() == "alpha" ? alpha_ : beta_;
+      if (index < given.size() || attribute.onnx_usual.has_value()) {
+        attrs.set(attribute.name, index < given.size() ? given[index] : *attribute.onnx_usual);
+      }
+    }
+    return context_.graph().add(op->name, {x}, attrs)->output();
   }
   context_.unsupported("unknown activation '", name, "'");
 }

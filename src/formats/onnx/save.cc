@@ -11,9 +11,6 @@
 namespace thalweg::onnx {
 namespace {
 
-/// What the writers of our own ops write.
-constexpr int64_t kOwnOpset = 21;
-
 /// The version of the file format that came with a version of the operators.
 int64_t ir_version_of(int64_t opset) {
   constexpr std::pair<int64_t, int64_t> kSince[] = {{25, 13}, {24, 12}, {23, 11}, {21, 10}, {19, 9}, {15, 8}};
@@ -30,7 +27,7 @@ void collect_opsets(const Graph& graph, std::map<std::string, int64_t>& opsets) 
     const bool standard = !node->op().infer;
     const std::string domain = standard ? op.substr(0, op.rfind('.')) : "onnx";
     int64_t& version = opsets[domain == "onnx" ? "" : domain];
-    version = std::max(version, standard ? node->attrs().integer(ComposeContext::kOpsetAttribute) : kOwnOpset);
+    version = std::max(version, standard ? node->attrs().integer(ComposeContext::kOpsetAttribute) : kWrittenOpset);
     for (const auto& [name, item] : node->attrs().items()) {
       if (const auto* body = std::get_if<std::shared_ptr<Graph>>(&item)) collect_opsets(**body, opsets);
     }
@@ -71,7 +68,7 @@ void with_model(const Graph& graph, const WeightReader& weight, std::map<std::st
   metadata[TrainingForm::kProperty] = form.to_text();
   std::map<std::string, int64_t> opsets;
   collect_opsets(*copy, opsets);
-  if (opsets[""] == 0) opsets[""] = kOwnOpset;
+  if (opsets[""] == 0) opsets[""] = kWrittenOpset;
   if (kind == Exporter::Form::kExact) opsets[kOwnDomain] = 1;
   model.ir_version = ir_version_of(opsets[""]);
   model.producer_name = "Thalweg";

@@ -1,9 +1,8 @@
 // Copyright The Thalweg Authors. SPDX-License-Identifier: Apache-2.0
 #include "thalweg/nn/activation.h"
 
-#include <map>
-
 #include "base/text.h"
+#include "graph/op_registry.h"
 #include "thalweg/ops/shape.h"
 
 namespace thalweg::nn {
@@ -20,34 +19,17 @@ Value* GLU::forward(const Scope& scope, Value* x) const {
 }
 
 Value* activate(const Scope& scope, const std::string& name, Value* x) {
-  using Function = Value* (*)(Value*);
-  static const std::map<std::string, Function> known = {
-      {"", [](Value* v) { return v; }},
-      {"relu", [](Value* v) { return ops::relu(v); }},
-      {"relu6", [](Value* v) { return ops::clip(v, 0, 6); }},
-      {"leaky_relu", [](Value* v) { return ops::leaky_relu(v); }},
-      {"elu", [](Value* v) { return ops::elu(v); }},
-      {"selu", ops::selu},
-      {"gelu", [](Value* v) { return ops::gelu(v); }},
-      {"gelu_tanh", [](Value* v) { return ops::gelu(v, true); }},
-      {"silu", ops::silu},
-      {"mish", ops::mish},
-      {"sigmoid", ops::sigmoid},
-      {"log_sigmoid", ops::log_sigmoid},
-      {"hard_sigmoid", ops::hard_sigmoid},
-      {"hard_swish", ops::hard_swish},
-      {"tanh", ops::tanh},
-      {"softplus", [](Value* v) { return ops::softplus(v); }},
-      {"softsign", ops::softsign},
-  };
-  const auto found = known.find(name);
-  if (found == known.end()) {
-    std::vector<std::string> names;
-    for (const auto& [key, function] : known) names.push_back(key);
-    scope.require(false, "activation", "there is none called '", name, "'; did you mean ", nearest_names(name, names),
-                  "?");
+  if (name.empty()) return x;
+  if (name == "relu6") return ops::clip(x, 0, 6);
+  const OpDef* op = look_up_op(name);
+  if (op != nullptr && op->has(Trait::kActivation)) return x->graph().add(name, {x})->output();
+  std::vector<std::string> names{"relu6"};
+  for (const std::string& known : op_names()) {
+    if (find_op(known).has(Trait::kActivation)) names.push_back(known);
   }
-  return found->second(x);
+  scope.require(false, "activation", "there is none called '", name, "'; did you mean ", nearest_names(name, names),
+                "?");
+  return nullptr;
 }
 
 }  // namespace thalweg::nn

@@ -3,6 +3,7 @@
 
 #include <cmath>
 
+#include "ops/ids.h"
 #include "thalweg/ops/elementwise.h"
 #include "thalweg/ops/norm.h"
 #include "thalweg/ops/shape.h"
@@ -27,7 +28,7 @@ Value* ones_like(Value* x, bool per_channel) {
   }
   std::vector<int64_t> single(static_cast<size_t>(x->shape().rank()), 1);
   Value* one = x->graph().constant(Tensor::full<float>(Shape(single), 1.0F).to(x->dtype()));
-  return x->graph().add("expand_like", {one, x})->output();
+  return x->graph().add(op::kExpandLike, {one, x})->output();
 }
 
 }  // namespace

@@ -25,7 +25,7 @@ class Labels {
  public:
   /// Throws if one of them is neither `ignored` nor in [0, classes).
   Labels(const Node& node, DType dtype, const void* data, int64_t count, int64_t classes)
-      : wide_(dtype == DType::kI64), data_(data), ignored_(node.attrs().integer("ignore_index", -100)) {
+      : wide_(dtype == DType::kI64), data_(data), ignored_(node.attrs().integer("ignore_index")) {
     for (int64_t i = 0; i < count; ++i) {
       const int64_t label = (*this)[i];
       TW_REQUIRE((label >= 0 && label < classes) || label == ignored_, describe(node), ": label ", label, " in row ", i,

@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "ops/attention_heads.h"
+#include "ops/ids.h"
 #include "runtime/kernel.h"
 #include "runtime/kernels/native/rnn_common.h"
 #include "runtime/kernels/simd/attention_rows.h"
@@ -200,8 +201,8 @@ std::unique_ptr<Kernel> make(const KernelRequest& request, std::string& declined
   return std::make_unique<Made>(request.node, request.threads);
 }
 
-const RegisterKernel kForward("attention", "native", KernelPriority::kNative, make<AttentionForward>);
-const RegisterKernel kBackward("attention_grad", "native", KernelPriority::kNative, make<AttentionBackward>);
+const RegisterKernel kForward(op::kAttention, "native", KernelPriority::kNative, make<AttentionForward>);
+const RegisterKernel kBackward(op::kAttentionGrad, "native", KernelPriority::kNative, make<AttentionBackward>);
 
 }  // namespace
 }  // namespace thalweg

@@ -3,6 +3,7 @@
 
 #include <cmath>
 
+#include "ops/ids.h"
 #include "runtime/kernel.h"
 #include "runtime/kernels/native/channel_cut.h"
 
@@ -46,7 +47,7 @@ class BatchNormKernel : public Kernel {
  protected:
   BatchNormKernel(const KernelRequest& request, const ChannelBlocking& blocking, const Layout& activation)
       : cut_(blocking, request.threads), bf16_(activation.dtype() == DType::kBF16) {
-    epsilon_ = request.node.attrs().real("epsilon", 1e-5);
+    epsilon_ = request.node.attrs().real("epsilon");
     stream_ = activation.bytes() > kStreamBytes;
     name = "native";
     scratch_bytes = Workspace::bytes(cut_);
@@ -75,7 +76,7 @@ class BatchNormKernel : public Kernel {
 class Forward : public BatchNormKernel {
  public:
   Forward(const KernelRequest& request, const ChannelBlocking& blocking, const Layout& activation)
-      : BatchNormKernel(request, blocking, activation), relu_(request.node.attrs().text("activation") == "relu") {
+      : BatchNormKernel(request, blocking, activation), relu_(request.node.attrs().text("activation") == op::kRelu) {
     inputs = plain_inputs(request.node);
     outputs = plain_outputs(request.node);
     inputs[0] = outputs[0] = activation;
@@ -291,9 +292,9 @@ std::unique_ptr<Kernel> make(const KernelRequest& request, std::string& declined
   return std::make_unique<K>(request, blocking, activation);
 }
 
-const RegisterKernel kForward("batch_norm", "native", KernelPriority::kNative, make<Forward, 0>);
-const RegisterKernel kInference("batch_norm_inference", "native", KernelPriority::kNative, make<Inference, 0>);
-const RegisterKernel kBackward("batch_norm_grad", "native", KernelPriority::kNative, make<Backward, 1>);
+const RegisterKernel kForward(op::kBatchNorm, "native", KernelPriority::kNative, make<Forward, 0>);
+const RegisterKernel kInference(op::kBatchNormInference, "native", KernelPriority::kNative, make<Inference, 0>);
+const RegisterKernel kBackward(op::kBatchNormGrad, "native", KernelPriority::kNative, make<Backward, 1>);
 
 }  // namespace
 }  // namespace thalweg

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "ops/ids.h"
 #include "runtime/kernels/native/conv_epilogue.h"
 #include "runtime/kernels/native/conv_forms.h"
 #include "runtime/kernels/native/conv_product_plan.h"
@@ -125,7 +126,7 @@ std::unique_ptr<Kernel> make(const KernelRequest& request, std::string& declined
   return std::make_unique<ConvProductKernel>(request, conv_product_blocking(shape, request.threads, teams));
 }
 
-const RegisterKernel kConv("conv", "gemm", KernelPriority::kAheadOfOneDnn, make);
+const RegisterKernel kConv(op::kConv, "gemm", KernelPriority::kAheadOfOneDnn, make);
 
 }  // namespace
 

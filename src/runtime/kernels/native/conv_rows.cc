@@ -6,6 +6,7 @@
 
 #include <algorithm>
 
+#include "ops/ids.h"
 #include "runtime/kernels/native/conv_epilogue.h"
 #include "runtime/kernels/native/conv_forms.h"
 #include "runtime/kernels/native/conv_product_plan.h"
@@ -156,7 +157,7 @@ std::unique_ptr<Kernel> make(const KernelRequest& request, std::string& declined
   return std::make_unique<ConvRowsKernel>(request);
 }
 
-const RegisterKernel kConv("conv", "rows", KernelPriority::kAheadOfOneDnn, make);
+const RegisterKernel kConv(op::kConv, "rows", KernelPriority::kAheadOfOneDnn, make);
 
 }  // namespace
 

@@ -1,6 +1,7 @@
 // Copyright The Thalweg Authors. SPDX-License-Identifier: Apache-2.0
 #include "runtime/kernels/simd/dropout.h"
 
+#include "ops/ids.h"
 #include "runtime/kernel.h"
 #include "runtime/kernels/native/channel_cut.h"
 #include "runtime/kernels/random_mask.h"
@@ -78,8 +79,8 @@ std::unique_ptr<Kernel> make_dropout(const KernelRequest& request, std::string& 
   return kernel;
 }
 
-const RegisterKernel kDropout("dropout", "native", KernelPriority::kNative, make_dropout);
-const RegisterKernel kDropoutGrad("dropout_grad", "native", KernelPriority::kNative, make_dropout);
+const RegisterKernel kDropout(op::kDropout, "native", KernelPriority::kNative, make_dropout);
+const RegisterKernel kDropoutGrad(op::kDropoutGrad, "native", KernelPriority::kNative, make_dropout);
 
 }  // namespace
 }  // namespace thalweg

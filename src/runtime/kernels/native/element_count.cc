@@ -1,4 +1,5 @@
 // Copyright The Thalweg Authors. SPDX-License-Identifier: Apache-2.0
+#include "ops/ids.h"
 #include "runtime/kernels/reference/reference.h"
 
 namespace thalweg {
@@ -19,7 +20,7 @@ std::unique_ptr<Kernel> make_count(const KernelRequest& request, std::string&) {
   auto kernel = std::make_unique<FunctionKernel>([count](const KernelArguments& arguments) {
     if (arguments.outputs[0] != nullptr) *static_cast<float*>(arguments.outputs[0]) = count;
   });
-  kernel->name = "element_count";
+  kernel->name = request.node.op_name();
   kernel->inputs = request.inputs;
   kernel->outputs = plain_outputs(request.node);
   return kernel;
@@ -27,8 +28,8 @@ std::unique_ptr<Kernel> make_count(const KernelRequest& request, std::string&) {
 
 void reference_count(const ReferenceCall& call) { call.out().data<float>()[0] = count_elements(call.node); }
 
-const RegisterKernel kCount("element_count", "native", KernelPriority::kNative, make_count);
-const RegisterReference kReference("element_count", reference_count);
+const RegisterKernel kCount(op::kElementCount, "native", KernelPriority::kNative, make_count);
+const RegisterReference kReference(op::kElementCount, reference_count);
 
 }  // namespace
 }  // namespace thalweg

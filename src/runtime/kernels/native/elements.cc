@@ -2,6 +2,7 @@
 // gather_elements and scatter_elements: single elements by index along an axis.
 #include <cstring>
 
+#include "ops/ids.h"
 #include "runtime/kernels/index_check.h"
 #include "runtime/kernels/native/plain_kernel.h"
 #include "runtime/kernels/native/ranges.h"
@@ -72,7 +73,7 @@ std::unique_ptr<Kernel> make_scatter_elements(const KernelRequest& request, std:
   const Node& node = request.node;
   if (declines_plain(node, node.output()->dtype(), declined)) return nullptr;
   const IndexLines lines(node.input(0)->shape(), node.input(1)->shape(), node.attrs().integer("axis"));
-  const std::string reduction = node.attrs().text("reduction", "none");
+  const std::string reduction = node.attrs().text("reduction");
   if (reduction != "none" && reduction != "add") {
     declined = "reduction " + reduction;
     return nullptr;
@@ -95,8 +96,8 @@ std::unique_ptr<Kernel> make_scatter_elements(const KernelRequest& request, std:
   return kernel;
 }
 
-const RegisterKernel kGatherElements("gather_elements", "native", KernelPriority::kNative, make_gather_elements);
-const RegisterKernel kScatterElements("scatter_elements", "native", KernelPriority::kNative, make_scatter_elements);
+const RegisterKernel kGatherElements(op::kGatherElements, "native", KernelPriority::kNative, make_gather_elements);
+const RegisterKernel kScatterElements(op::kScatterElements, "native", KernelPriority::kNative, make_scatter_elements);
 
 }  // namespace
 }  // namespace thalweg

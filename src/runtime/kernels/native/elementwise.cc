@@ -3,6 +3,9 @@
 
 #include <map>
 
+#include "graph/op_registry.h"
+#include "ops/ids.h"
+#include "ops/unary.h"
 #include "runtime/kernel.h"
 #include "runtime/kernels/native/broadcast_runs.h"
 
@@ -12,59 +15,23 @@ namespace {
 using simd::BinaryFunction;
 using simd::Function;
 
-struct FunctionInfo {
-  Function function;
-  bool keeps_zero;  ///< f(0) = 0, so that it may run over the padding of a layout
-};
-
-const std::map<std::string, FunctionInfo>& functions() {
-  static const std::map<std::string, FunctionInfo> table = {
-      {"relu", {Function::kRelu, true}},
-      {"leaky_relu", {Function::kLeakyRelu, true}},
-      {"elu", {Function::kElu, true}},
-      {"selu", {Function::kSelu, true}},
-      {"celu", {Function::kCelu, true}},
-      {"gelu", {Function::kGelu, true}},
-      {"gelu_tanh", {Function::kGeluTanh, true}},
-      {"silu", {Function::kSilu, true}},
-      {"mish", {Function::kMish, true}},
-      {"sigmoid", {Function::kSigmoid, false}},
-      {"log_sigmoid", {Function::kLogSigmoid, false}},
-      {"hard_sigmoid", {Function::kHardSigmoid, false}},
-      {"hard_swish", {Function::kHardSwish, true}},
-      {"tanh", {Function::kTanh, true}},
-      {"softplus", {Function::kSoftplus, false}},
-      {"softsign", {Function::kSoftsign, true}},
-      {"hard_shrink", {Function::kHardShrink, true}},
-      {"soft_shrink", {Function::kSoftShrink, true}},
-      {"tanh_shrink", {Function::kTanhShrink, true}},
-      {"threshold", {Function::kThreshold, false}},
-      {"clip", {Function::kClip, false}},
-      {"exp", {Function::kExp, false}},
-      {"log", {Function::kLog, false}},
-      {"sqrt", {Function::kSqrt, true}},
-      {"rsqrt", {Function::kRsqrt, false}},
-      {"square", {Function::kSquare, true}},
-      {"reciprocal", {Function::kReciprocal, false}},
-      {"abs", {Function::kAbs, true}},
-      {"erf", {Function::kErf, true}},
-      {"sin", {Function::kSin, true}},
-      {"cos", {Function::kCos, false}},
-      {"neg", {Function::kNeg, true}},
-      {"sign", {Function::kSign, true}},
-      {"floor", {Function::kFloor, true}},
-      {"ceil", {Function::kCeil, true}},
-      {"round", {Function::kRound, true}},
+/// Those of the functions in src/ops/unary.cc that have loops of their own; null for the others.
+const Function* fast_function(const std::string& op) {
+  static const std::map<std::string, Function> table = {
+#define TW_ENTRY(name) {op::k##name, Function::k##name},
+      TW_SIMD_UNARY_FUNCTIONS(TW_ENTRY)
+#undef TW_ENTRY
   };
-  return table;
+  const auto found = table.find(op);
+  return found != table.end() ? &found->second : nullptr;
 }
 
 const std::map<std::string, BinaryFunction>& binary_functions() {
   static const std::map<std::string, BinaryFunction> table = {
-      {"add", BinaryFunction::kAdd}, {"sub", BinaryFunction::kSub},         {"mul", BinaryFunction::kMul},
-      {"div", BinaryFunction::kDiv}, {"minimum", BinaryFunction::kMinimum}, {"maximum", BinaryFunction::kMaximum},
-      {"pow", BinaryFunction::kPow},
-  };
+      {op::kAdd, BinaryFunction::kAdd},        {op::kSub, BinaryFunction::kSub},
+      {op::kMul, BinaryFunction::kMul},        {op::kDiv, BinaryFunction::kDiv},
+      {op::kPow, BinaryFunction::kPow},        {op::kMinimum, BinaryFunction::kMinimum},
+      {op::kMaximum, BinaryFunction::kMaximum}};
   return table;
 }
 
@@ -106,22 +73,49 @@ std::unique_ptr<FunctionKernel> flat_kernel(const KernelRequest& request, const 
   return kernel;
 }
 
+/// The layout that all operands are walked in, plain where the padding of the producer's would not stay zero.
+Layout unary_layout(const KernelRequest& request, const UnaryCallee& callee) {
+  const bool gradient = request.inputs.size() == 2;
+  const Layout& layout = gradient ? preferred(request.inputs[0], request.inputs[1]) : request.inputs[0];
+  // A derivative at zero times zero stays zero for relu; others may have none there.
+  const bool over_padding = gradient ? callee.function->name == op::kRelu : request.node.op().has(Trait::kKeepsZero);
+  return layout.padded() && !over_padding ? Layout(layout.type()) : layout;
+}
+
+/// A function that has no loop of its own: one number at a time, as its row says.
+std::unique_ptr<Kernel> make_plain_unary(const KernelRequest& request, const UnaryCallee& callee) {
+  const Layout layout = unary_layout(request, callee);
+  const bool gradient = request.inputs.size() == 2;
+  const int64_t count = elements(layout);
+  const UnaryScalar function = gradient ? callee.function->derivative : callee.function->value;
+  return flat_kernel(request, layout, [=](const KernelArguments& arguments) {
+    const auto* x = static_cast<const float*>(arguments.inputs[gradient ? 1 : 0]);
+    const auto* dy = static_cast<const float*>(arguments.inputs[0]);
+    auto* y = static_cast<float*>(arguments.outputs[0]);
+    each_part(count, arguments.threads, [&](int64_t first, int64_t part) {
+      for (int64_t i = first; i < first + part; ++i) {
+        const double value = function(static_cast<double>(x[i]), callee.a, callee.b);
+        y[i] = static_cast<float>(gradient ? static_cast<double>(dy[i]) * value : value);
+      }
+    });
+  });
+}
+
 std::unique_ptr<Kernel> make_unary(const KernelRequest& request, std::string& declined) {
   if (!fits(request, declined)) return nullptr;
-  const Node& node = request.node;
-  const bool gradient = node.inputs().size() == 2;
-  const auto found = functions().find(gradient ? node.attrs().text("function") : node.op_name());
-  if (found == functions().end()) return nullptr;
-  const FunctionInfo& info = found->second;
-  Layout layout = gradient ? preferred(request.inputs[0], request.inputs[1]) : request.inputs[0];
-  // A derivative at zero times zero stays zero for relu; others may have none there.
-  const bool over_padding = gradient ? info.function == Function::kRelu : info.keeps_zero;
-  if (layout.padded() && !over_padding) layout = Layout(layout.type());
-
+  const UnaryCallee callee = callee_of(request.node);
+  const Function* function = fast_function(callee.function->name);
+  const Layout layout = unary_layout(request, callee);
+  if (function == nullptr) {
+    if (layout.dtype() == DType::kF32) return make_plain_unary(request, callee);
+    declined = "the function has no loop for bf16";
+    return nullptr;
+  }
+  const bool gradient = request.inputs.size() == 2;
   simd::UnaryCall call;
-  call.function = info.function;
-  call.alpha = static_cast<float>(node.attrs().real("alpha"));
-  call.beta = static_cast<float>(node.attrs().real("beta", 1.0));
+  call.function = *function;
+  call.alpha = static_cast<float>(callee.a);
+  call.beta = static_cast<float>(callee.b);
   call.bf16 = layout.dtype() == DType::kBF16;
   const int64_t count = elements(layout);
   return flat_kernel(request, layout, [=](const KernelArguments& arguments) {
@@ -208,8 +202,8 @@ std::unique_ptr<Kernel> make_binary(const KernelRequest& request, std::string& d
 
 struct RegisterAll {
   RegisterAll() {
-    for (const auto& entry : functions()) RegisterKernel(entry.first, "native", KernelPriority::kNative, make_unary);
-    RegisterKernel("unary_grad", "native", KernelPriority::kNative, make_unary);
+    for (const auto& row : unary_functions()) RegisterKernel(row.name, "native", KernelPriority::kNative, make_unary);
+    RegisterKernel(op::kUnaryGrad, "native", KernelPriority::kNative, make_unary);
     for (const auto& entry : binary_functions()) {
       RegisterKernel(entry.first, "native", KernelPriority::kNative, make_binary);
     }

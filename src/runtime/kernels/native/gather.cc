@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cstring>
 
+#include "ops/ids.h"
 #include "runtime/kernel.h"
 #include "runtime/kernels/index_check.h"
 
@@ -133,10 +134,10 @@ std::unique_ptr<Kernel> make_gather_grad(const KernelRequest& request, std::stri
   return kernel;
 }
 
-const RegisterKernel kGather("gather", "native", KernelPriority::kNative, make_gather);
-const RegisterKernel kEmbedding("embedding", "native", KernelPriority::kNative, make_gather);
-const RegisterKernel kGatherGrad("gather_grad", "native", KernelPriority::kNative, make_gather_grad);
-const RegisterKernel kScatterRowsAdd("scatter_rows_add", "native", KernelPriority::kNative, make_scatter_rows_add);
+const RegisterKernel kGather(op::kGather, "native", KernelPriority::kNative, make_gather);
+const RegisterKernel kEmbedding(op::kEmbedding, "native", KernelPriority::kNative, make_gather);
+const RegisterKernel kGatherGrad(op::kGatherGrad, "native", KernelPriority::kNative, make_gather_grad);
+const RegisterKernel kScatterRowsAdd(op::kScatterRowsAdd, "native", KernelPriority::kNative, make_scatter_rows_add);
 
 }  // namespace
 }  // namespace thalweg

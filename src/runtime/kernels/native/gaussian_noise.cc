@@ -1,4 +1,5 @@
 // Copyright The Thalweg Authors. SPDX-License-Identifier: Apache-2.0
+#include "ops/ids.h"
 #include "runtime/kernels/native/plain_kernel.h"
 #include "runtime/kernels/native/ranges.h"
 #include "runtime/kernels/random_mask.h"
@@ -29,7 +30,7 @@ std::unique_ptr<Kernel> make_gaussian_noise(const KernelRequest& request, std::s
   return kernel;
 }
 
-const RegisterKernel kGaussianNoise("gaussian_noise", "native", KernelPriority::kNative, make_gaussian_noise);
+const RegisterKernel kGaussianNoise(op::kGaussianNoise, "native", KernelPriority::kNative, make_gaussian_noise);
 
 }  // namespace
 }  // namespace thalweg

@@ -3,6 +3,7 @@
 #include <cmath>
 #include <vector>
 
+#include "ops/ids.h"
 #include "runtime/kernel.h"
 #include "runtime/kernels/native/channel_cut.h"
 #include "runtime/kernels/simd/batch_norm.h"
@@ -15,8 +16,8 @@ class GroupNormKernel : public Kernel {
   GroupNormKernel(const KernelRequest& request, const ChannelBlocking& blocking, const Layout& activation)
       : blocking_(blocking),
         channels_(activation.shape()[1]),
-        groups_(request.node.attrs().integer("groups", 1)),
-        epsilon_(request.node.attrs().real("epsilon", 1e-5)),
+        groups_(request.node.attrs().integer("groups")),
+        epsilon_(request.node.attrs().real("epsilon")),
         bf16_(activation.dtype() == DType::kBF16) {
     name = "native";
     inputs = plain_inputs(request.node);
@@ -244,8 +245,8 @@ std::unique_ptr<Kernel> make(const KernelRequest& request, std::string& declined
   return std::make_unique<K>(request, blocking, activation);
 }
 
-const RegisterKernel kForward("group_norm", "native", KernelPriority::kNative, make<Forward, 0>);
-const RegisterKernel kBackward("group_norm_grad", "native", KernelPriority::kNative, make<Backward, 1>);
+const RegisterKernel kForward(op::kGroupNorm, "native", KernelPriority::kNative, make<Forward, 0>);
+const RegisterKernel kBackward(op::kGroupNormGrad, "native", KernelPriority::kNative, make<Backward, 1>);
 
 }  // namespace
 }  // namespace thalweg

@@ -1,6 +1,7 @@
 // Copyright The Thalweg Authors. SPDX-License-Identifier: Apache-2.0
 #include "runtime/kernels/simd/layer_norm.h"
 
+#include "ops/ids.h"
 #include "runtime/kernel.h"
 #include "runtime/kernels/native/channel_cut.h"
 
@@ -27,8 +28,8 @@ To* optional(const KernelArguments& arguments, size_t index) {
 class Forward : public Kernel {
  public:
   Forward(const Node& node, int)
-      : shape_(*node.input(0), node.attrs().integer("axis", -1)),
-        epsilon_(static_cast<float>(node.attrs().real("epsilon", 1e-5))) {
+      : shape_(*node.input(0), node.attrs().integer("axis")),
+        epsilon_(static_cast<float>(node.attrs().real("epsilon"))) {
     in_place = {{0, 0}};
   }
 
@@ -57,8 +58,8 @@ class Forward : public Kernel {
 class Backward : public Kernel {
  public:
   Backward(const Node& node, int threads)
-      : shape_(*node.input(1), node.attrs().integer("axis", -1)),
-        epsilon_(static_cast<float>(node.attrs().real("epsilon", 1e-5))),
+      : shape_(*node.input(1), node.attrs().integer("axis")),
+        epsilon_(static_cast<float>(node.attrs().real("epsilon"))),
         segments_(std::clamp<int64_t>(shape_.rows / 32, 1, std::max(16, 4 * threads))) {
     scratch_bytes = static_cast<size_t>(2 * segments_ * shape_.columns) * sizeof(float);
     in_place = {{0, 0}, {1, 0}};
@@ -122,8 +123,8 @@ std::unique_ptr<Kernel> make(const KernelRequest& request, std::string& declined
   return kernel;
 }
 
-const RegisterKernel kForward("layer_norm", "native", KernelPriority::kNative, make<Forward, 0>);
-const RegisterKernel kBackward("layer_norm_grad", "native", KernelPriority::kNative, make<Backward, 1>);
+const RegisterKernel kForward(op::kLayerNorm, "native", KernelPriority::kNative, make<Forward, 0>);
+const RegisterKernel kBackward(op::kLayerNormGrad, "native", KernelPriority::kNative, make<Backward, 1>);
 
 }  // namespace
 }  // namespace thalweg

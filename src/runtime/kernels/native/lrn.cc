@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include "ops/ids.h"
 #include "runtime/kernel.h"
 
 namespace thalweg {
@@ -80,8 +81,8 @@ std::unique_ptr<Kernel> make_lrn(const KernelRequest& request, std::string& decl
   return std::make_unique<LrnKernel>(node, layout, blocking, request.threads);
 }
 
-const RegisterKernel kLrn("lrn", "native", KernelPriority::kNative, make_lrn);
-const RegisterKernel kLrnGrad("lrn_grad", "native", KernelPriority::kNative, make_lrn);
+const RegisterKernel kLrn(op::kLrn, "native", KernelPriority::kNative, make_lrn);
+const RegisterKernel kLrnGrad(op::kLrnGrad, "native", KernelPriority::kNative, make_lrn);
 
 }  // namespace
 }  // namespace thalweg

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cstring>
 
+#include "ops/ids.h"
 #include "runtime/kernel.h"
 #include "runtime/kernels/native/strided_copy.h"
 
@@ -114,7 +115,7 @@ void fill(char* memory, size_t bytes, const Tensor& value, int threads) {
 std::unique_ptr<Kernel> make_pad(const KernelRequest& request, std::string& declined) {
   const Node& node = request.node;
   if (declines_empty(node, declined)) return nullptr;
-  if (node.attrs().text("mode", "constant") != "constant") {
+  if (node.attrs().text("mode") != "constant") {
     declined = "mode " + node.attrs().text("mode");
     return nullptr;
   }
@@ -149,11 +150,11 @@ std::unique_ptr<Kernel> make_pad(const KernelRequest& request, std::string& decl
   return kernel;
 }
 
-const RegisterKernel kTransposedView("transpose", "strided", KernelPriority::kSpecial, make_transposed_view);
-const RegisterKernel kTranspose("transpose", "native", KernelPriority::kNative, make_transpose);
-const RegisterKernel kPad("pad", "native", KernelPriority::kNative, make_pad);
-const RegisterKernel kExpand("expand", "native", KernelPriority::kNative, make_expand);
-const RegisterKernel kTile("tile", "native", KernelPriority::kNative, make_tile);
+const RegisterKernel kTransposedView(op::kTranspose, "strided", KernelPriority::kSpecial, make_transposed_view);
+const RegisterKernel kTranspose(op::kTranspose, "native", KernelPriority::kNative, make_transpose);
+const RegisterKernel kPad(op::kPad, "native", KernelPriority::kNative, make_pad);
+const RegisterKernel kExpand(op::kExpand, "native", KernelPriority::kNative, make_expand);
+const RegisterKernel kTile(op::kTile, "native", KernelPriority::kNative, make_tile);
 
 }  // namespace
 }  // namespace thalweg

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <numeric>
 
+#include "ops/ids.h"
 #include "runtime/kernels/axis_view.h"
 #include "runtime/kernels/native/plain_kernel.h"
 #include "runtime/kernels/native/ranges.h"
@@ -91,7 +92,7 @@ struct TopLines {
 std::unique_ptr<Kernel> make_top_k(const KernelRequest& request, std::string& declined) {
   const Node& node = request.node;
   if (declines_plain(node, node.input(0)->dtype(), declined)) return nullptr;
-  const AxisView view(node.input(0)->shape(), node.attrs().integer("axis", -1));
+  const AxisView view(node.input(0)->shape(), node.attrs().integer("axis"));
   const int64_t k = node.attrs().integer("k");
   const bool smallest = node.attrs().flag("smallest");
   const DType dtype = node.input(0)->dtype();
@@ -159,10 +160,10 @@ KernelFactory arg_factory(bool largest) {
       [largest](const KernelRequest& request, std::string& declined) { return make_arg(request, declined, largest); };
 }
 
-const RegisterKernel kArgMax("arg_max", "native", KernelPriority::kNative, arg_factory(true));
-const RegisterKernel kArgMin("arg_min", "native", KernelPriority::kNative, arg_factory(false));
-const RegisterKernel kTopK("top_k", "native", KernelPriority::kNative, make_top_k);
-const RegisterKernel kCumsum("cumsum", "native", KernelPriority::kNative, make_cumsum);
+const RegisterKernel kArgMax(op::kArgMax, "native", KernelPriority::kNative, arg_factory(true));
+const RegisterKernel kArgMin(op::kArgMin, "native", KernelPriority::kNative, arg_factory(false));
+const RegisterKernel kTopK(op::kTopK, "native", KernelPriority::kNative, make_top_k);
+const RegisterKernel kCumsum(op::kCumsum, "native", KernelPriority::kNative, make_cumsum);
 
 }  // namespace
 }  // namespace thalweg

@@ -1,6 +1,7 @@
 // Copyright The Thalweg Authors. SPDX-License-Identifier: Apache-2.0
 // concat, split and slices along one axis: contiguous pieces are copied in the layout in which they lie, blocked ones
 // included, so that joining channels costs no reorder.
+#include "ops/ids.h"
 #include "ops/slice_bounds.h"
 #include "runtime/kernel.h"
 #include "runtime/kernels/native/channel_form.h"
@@ -188,10 +189,10 @@ std::unique_ptr<Kernel> make_slice_grad(const KernelRequest& request, std::strin
   return kernel;
 }
 
-const RegisterKernel kConcat("concat", "native", KernelPriority::kNative, make_concat);
-const RegisterKernel kSplit("split", "native", KernelPriority::kNative, make_split);
-const RegisterKernel kSlice("slice", "native", KernelPriority::kNative, make_slice);
-const RegisterKernel kSliceGrad("slice_grad", "native", KernelPriority::kNative, make_slice_grad);
+const RegisterKernel kConcat(op::kConcat, "native", KernelPriority::kNative, make_concat);
+const RegisterKernel kSplit(op::kSplit, "native", KernelPriority::kNative, make_split);
+const RegisterKernel kSlice(op::kSlice, "native", KernelPriority::kNative, make_slice);
+const RegisterKernel kSliceGrad(op::kSliceGrad, "native", KernelPriority::kNative, make_slice_grad);
 
 }  // namespace
 }  // namespace thalweg

@@ -1,6 +1,7 @@
 // Copyright The Thalweg Authors. SPDX-License-Identifier: Apache-2.0
 // Padding by reflection or with the edge, and the gradients of padding and tiling: each place of the target is one
 // place of the source, or the sum of some, found in a table for each dimension.
+#include "ops/ids.h"
 #include "runtime/kernels/native/plain_kernel.h"
 #include "runtime/kernels/native/ranges.h"
 
@@ -88,7 +89,7 @@ int64_t unpadded(const Attributes& attrs, const std::vector<int64_t>& pads, cons
                  int64_t place) {
   const int64_t size = inner.dims()[d], at = place - pads[d];
   if (at >= 0 && at < size) return at;
-  const std::string mode = attrs.text("mode", "constant");
+  const std::string mode = attrs.text("mode");
   if (mode == "edge") return at < 0 ? 0 : size - 1;
   if (mode == "reflect") return at < 0 ? -at : 2 * (size - 1) - at;
   return -1;
@@ -103,7 +104,7 @@ PlaceMaps pad_maps(const Node& node, const Shape& larger, const Shape& smaller, 
 std::unique_ptr<Kernel> make_pad(const KernelRequest& request, std::string& declined) {
   const Node& node = request.node;
   if (declines(node, declined)) return nullptr;
-  if (node.attrs().text("mode", "constant") == "constant") {
+  if (node.attrs().text("mode") == "constant") {
     declined = "mode constant";
     return nullptr;
   }
@@ -124,9 +125,9 @@ std::unique_ptr<Kernel> make_tile_grad(const KernelRequest& request, std::string
                                      [&](size_t d, int64_t place) { return place % smaller.dims()[d]; }));
 }
 
-const RegisterKernel kPad("pad", "native by table", KernelPriority::kNative, make_pad);
-const RegisterKernel kPadGrad("pad_grad", "native", KernelPriority::kNative, make_pad_grad);
-const RegisterKernel kTileGrad("tile_grad", "native", KernelPriority::kNative, make_tile_grad);
+const RegisterKernel kPad(op::kPad, "native by table", KernelPriority::kNative, make_pad);
+const RegisterKernel kPadGrad(op::kPadGrad, "native", KernelPriority::kNative, make_pad_grad);
+const RegisterKernel kTileGrad(op::kTileGrad, "native", KernelPriority::kNative, make_tile_grad);
 
 }  // namespace
 }  // namespace thalweg

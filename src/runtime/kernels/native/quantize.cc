@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include "ops/ids.h"
 #include "ops/quantized_result.h"
 #include "runtime/kernel.h"
 #include "runtime/kernels/native/ranges.h"
@@ -115,9 +116,9 @@ std::unique_ptr<Kernel> make_add(const KernelRequest& request, std::string& decl
   return kernel;
 }
 
-const RegisterKernel kQuantize("quantize", "native", KernelPriority::kNative, make_quantize);
-const RegisterKernel kDequantize("dequantize", "native", KernelPriority::kNative, make_dequantize);
-const RegisterKernel kAdd("quantized_add", "native", KernelPriority::kNative, make_add);
+const RegisterKernel kQuantize(op::kQuantize, "native", KernelPriority::kNative, make_quantize);
+const RegisterKernel kDequantize(op::kDequantize, "native", KernelPriority::kNative, make_dequantize);
+const RegisterKernel kAdd(op::kQuantizedAdd, "native", KernelPriority::kNative, make_add);
 
 }  // namespace
 }  // namespace thalweg

@@ -1,6 +1,7 @@
 // Copyright The Thalweg Authors. SPDX-License-Identifier: Apache-2.0
 #include "runtime/kernels/simd/reduce.h"
 
+#include "ops/ids.h"
 #include "runtime/kernel.h"
 #include "runtime/kernels/native/channel_cut.h"
 
@@ -52,7 +53,7 @@ class Reduce : public Kernel {
     inputs = {layout};
     outputs = plain_outputs(request.node);
     scratch_bytes = static_cast<size_t>(cut_.total_channels() * cut_.segments) * sizeof(double);
-    if (request.node.op_name() == "reduce_mean") scale_ = 1.0 / static_cast<double>(cut_.rows_per_channel());
+    if (request.node.op_name() == op::kReduceMean) scale_ = 1.0 / static_cast<double>(cut_.rows_per_channel());
   }
 
   void run(const KernelArguments& arguments) const override {
@@ -111,8 +112,8 @@ std::unique_ptr<Kernel> make_reduce(const KernelRequest& request, std::string& d
   return std::make_unique<Reduce>(request, Layout(type), blocking);
 }
 
-const RegisterKernel kSum("reduce_sum", "native", KernelPriority::kNative, make_reduce);
-const RegisterKernel kMean("reduce_mean", "native", KernelPriority::kNative, make_reduce);
+const RegisterKernel kSum(op::kReduceSum, "native", KernelPriority::kNative, make_reduce);
+const RegisterKernel kMean(op::kReduceMean, "native", KernelPriority::kNative, make_reduce);
 
 }  // namespace
 }  // namespace thalweg

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cstring>
 
+#include "ops/ids.h"
 #include "runtime/kernel.h"
 #include "runtime/kernels/native/flush_denormals.h"
 #include "runtime/kernels/native/rnn_common.h"
@@ -117,9 +118,9 @@ std::unique_ptr<Kernel> make_rnn(const KernelRequest& request, std::string& decl
   return std::make_unique<RnnKernel>(request.node);
 }
 
-const RegisterKernel kLstm("lstm", "native", KernelPriority::kNative, make_rnn);
-const RegisterKernel kGru("gru", "native", KernelPriority::kNative, make_rnn);
-const RegisterKernel kRnn("rnn", "native", KernelPriority::kNative, make_rnn);
+const RegisterKernel kLstm(op::kLstm, "native", KernelPriority::kNative, make_rnn);
+const RegisterKernel kGru(op::kGru, "native", KernelPriority::kNative, make_rnn);
+const RegisterKernel kRnn(op::kRnn, "native", KernelPriority::kNative, make_rnn);
 
 }  // namespace
 }  // namespace thalweg

@@ -4,6 +4,7 @@
 #include <cstddef>
 #include <cstdint>
 
+#include "ops/ids.h"
 #include "ops/rnn_operands.h"
 #include "thalweg/graph.h"
 
@@ -24,7 +25,7 @@ struct RnnSizes {
         hidden(w_hidden[1]),
         gates(w_hidden[0]),
         reverse(node.attrs().flag("reverse")),
-        relu(node.attrs().text("activation") == "relu") {}
+        relu(node.attrs().text("activation") == op::kRelu) {}
 
   /// The time that is `step`-th in the order of computation.
   int64_t time(int64_t step) const { return reverse ? steps - 1 - step : step; }

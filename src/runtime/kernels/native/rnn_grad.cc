@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cstring>
 
+#include "ops/ids.h"
 #include "runtime/kernel.h"
 #include "runtime/kernels/native/flush_denormals.h"
 #include "runtime/kernels/native/rnn_common.h"
@@ -22,7 +23,7 @@ class RnnGradKernel : public Kernel {
  public:
   explicit RnnGradKernel(const Node& node)
       : sizes_(node, node.input(In::kX)->shape(), node.input(In::kWHidden)->shape()),
-        wants_data_(node.attrs().flag("data", true)) {
+        wants_data_(node.attrs().flag("data")) {
     name = "native rnn_grad";
     inputs = plain_inputs(node);
     outputs = plain_outputs(node);
@@ -163,9 +164,9 @@ std::unique_ptr<Kernel> make_rnn_grad(const KernelRequest& request, std::string&
   return std::make_unique<RnnGradKernel>(request.node);
 }
 
-const RegisterKernel kLstm("lstm_grad", "native", KernelPriority::kNative, make_rnn_grad);
-const RegisterKernel kGru("gru_grad", "native", KernelPriority::kNative, make_rnn_grad);
-const RegisterKernel kRnn("rnn_grad", "native", KernelPriority::kNative, make_rnn_grad);
+const RegisterKernel kLstm(op::kLstmGrad, "native", KernelPriority::kNative, make_rnn_grad);
+const RegisterKernel kGru(op::kGruGrad, "native", KernelPriority::kNative, make_rnn_grad);
+const RegisterKernel kRnn(op::kRnnGrad, "native", KernelPriority::kNative, make_rnn_grad);
 
 }  // namespace
 }  // namespace thalweg

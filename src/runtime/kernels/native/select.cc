@@ -2,6 +2,7 @@
 // Comparisons, choice, conversion and expansion: flat loops on several threads, of any element type.
 #include <cstring>
 
+#include "ops/ids.h"
 #include "runtime/kernel.h"
 #include "runtime/kernels/native/broadcast_runs.h"
 #include "tensor/dtype.h"
@@ -127,19 +128,19 @@ std::unique_ptr<Kernel> make_cast(const KernelRequest& request, std::string&) {
   });
 }
 
-const RegisterKernel kEqual("equal", "native", KernelPriority::kNative,
+const RegisterKernel kEqual(op::kEqual, "native", KernelPriority::kNative,
                             comparison_factory([](auto a, auto b) { return a == b; }));
-const RegisterKernel kLess("less", "native", KernelPriority::kNative,
+const RegisterKernel kLess(op::kLess, "native", KernelPriority::kNative,
                            comparison_factory([](auto a, auto b) { return a < b; }));
-const RegisterKernel kLessEqual("less_equal", "native", KernelPriority::kNative,
+const RegisterKernel kLessEqual(op::kLessEqual, "native", KernelPriority::kNative,
                                 comparison_factory([](auto a, auto b) { return a <= b; }));
-const RegisterKernel kGreater("greater", "native", KernelPriority::kNative,
+const RegisterKernel kGreater(op::kGreater, "native", KernelPriority::kNative,
                               comparison_factory([](auto a, auto b) { return a > b; }));
-const RegisterKernel kGreaterEqual("greater_equal", "native", KernelPriority::kNative,
+const RegisterKernel kGreaterEqual(op::kGreaterEqual, "native", KernelPriority::kNative,
                                    comparison_factory([](auto a, auto b) { return a >= b; }));
-const RegisterKernel kWhere("where", "native", KernelPriority::kNative, make_where);
-const RegisterKernel kExpandLike("expand_like", "native", KernelPriority::kNative, make_expand_like);
-const RegisterKernel kCast("cast", "native", KernelPriority::kNative, make_cast);
+const RegisterKernel kWhere(op::kWhere, "native", KernelPriority::kNative, make_where);
+const RegisterKernel kExpandLike(op::kExpandLike, "native", KernelPriority::kNative, make_expand_like);
+const RegisterKernel kCast(op::kCast, "native", KernelPriority::kNative, make_cast);
 
 }  // namespace
 }  // namespace thalweg

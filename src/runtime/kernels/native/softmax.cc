@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "ops/ids.h"
 #include "runtime/kernel.h"
 #include "runtime/kernels/axis_view.h"
 #include "runtime/kernels/native/channel_cut.h"
@@ -154,7 +155,7 @@ bool fits(const KernelRequest& request, size_t index, std::string& declined) {
 
 std::unique_ptr<Kernel> make_softmax(const KernelRequest& request, std::string& declined) {
   if (!fits(request, 0, declined)) return nullptr;
-  const AxisView view(request.node.input(0)->shape(), request.node.attrs().integer("axis", -1));
+  const AxisView view(request.node.input(0)->shape(), request.node.attrs().integer("axis"));
   const bool bf16 = request.node.input(0)->dtype() == DType::kBF16;
   const bool logarithm = request.node.op_name().rfind("log_", 0) == 0;
   const bool gradient = request.node.inputs().size() > 1;
@@ -182,12 +183,12 @@ std::unique_ptr<Kernel> make_cross_entropy_grad(const KernelRequest& request, st
   return std::make_unique<CrossEntropy>(request, 1, true);
 }
 
-const RegisterKernel kSoftmax("softmax", "native", KernelPriority::kNative, make_softmax);
-const RegisterKernel kLogSoftmax("log_softmax", "native", KernelPriority::kNative, make_softmax);
-const RegisterKernel kSoftmaxGrad("softmax_grad", "native", KernelPriority::kNative, make_softmax);
-const RegisterKernel kLogSoftmaxGrad("log_softmax_grad", "native", KernelPriority::kNative, make_softmax);
-const RegisterKernel kCrossEntropy("softmax_cross_entropy", "native", KernelPriority::kNative, make_cross_entropy);
-const RegisterKernel kCrossEntropyGrad("softmax_cross_entropy_grad", "native", KernelPriority::kNative,
+const RegisterKernel kSoftmax(op::kSoftmax, "native", KernelPriority::kNative, make_softmax);
+const RegisterKernel kLogSoftmax(op::kLogSoftmax, "native", KernelPriority::kNative, make_softmax);
+const RegisterKernel kSoftmaxGrad(op::kSoftmaxGrad, "native", KernelPriority::kNative, make_softmax);
+const RegisterKernel kLogSoftmaxGrad(op::kLogSoftmaxGrad, "native", KernelPriority::kNative, make_softmax);
+const RegisterKernel kCrossEntropy(op::kSoftmaxCrossEntropy, "native", KernelPriority::kNative, make_cross_entropy);
+const RegisterKernel kCrossEntropyGrad(op::kSoftmaxCrossEntropyGrad, "native", KernelPriority::kNative,
                                        make_cross_entropy_grad);
 
 }  // namespace

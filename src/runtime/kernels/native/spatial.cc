@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "ops/axis_map.h"
+#include "ops/ids.h"
 #include "runtime/kernel.h"
 
 namespace thalweg {
@@ -31,7 +32,7 @@ class SpatialKernel : public Kernel {
         planes_(blocking.outer * blocking.blocks),
         function_(function) {
     name = "native spatial";
-    const Value* index = node.op_name() == "max_pool" ? node.output(1) : node.input(1);
+    const Value* index = node.op_name() == op::kMaxPool ? node.output(1) : node.input(1);
     job_ = {axis(maps_[0]),
             axis(maps_[1]),
             axis(maps_[2]),
@@ -42,8 +43,8 @@ class SpatialKernel : public Kernel {
             nullptr,
             nullptr,
             nullptr};
-    index_is_output_ = node.op_name() == "max_pool";
-    index_is_input_ = node.op_name() == "max_pool_grad";
+    index_is_output_ = node.op_name() == op::kMaxPool;
+    index_is_input_ = node.op_name() == op::kMaxPoolGrad;
   }
 
   void run(const KernelArguments& arguments) const override {
@@ -130,13 +131,13 @@ KernelFactory factory(size_t like, RowFunction function) {
   };
 }
 
-const RegisterKernel kMaxPool("max_pool", "native", KernelPriority::kNative, factory(0, simd::max_pool_rows));
-const RegisterKernel kMaxPoolGrad("max_pool_grad", "native", KernelPriority::kNative,
+const RegisterKernel kMaxPool(op::kMaxPool, "native", KernelPriority::kNative, factory(0, simd::max_pool_rows));
+const RegisterKernel kMaxPoolGrad(op::kMaxPoolGrad, "native", KernelPriority::kNative,
                                   factory(2, simd::max_pool_grad_rows));
-const RegisterKernel kAvgPool("avg_pool", "native", KernelPriority::kNative, factory(0, simd::weighted_rows));
-const RegisterKernel kAvgPoolGrad("avg_pool_grad", "native", KernelPriority::kNative, factory(1, simd::weighted_rows));
-const RegisterKernel kInterpolate("interpolate", "native", KernelPriority::kNative, factory(0, simd::weighted_rows));
-const RegisterKernel kInterpolateGrad("interpolate_grad", "native", KernelPriority::kNative,
+const RegisterKernel kAvgPool(op::kAvgPool, "native", KernelPriority::kNative, factory(0, simd::weighted_rows));
+const RegisterKernel kAvgPoolGrad(op::kAvgPoolGrad, "native", KernelPriority::kNative, factory(1, simd::weighted_rows));
+const RegisterKernel kInterpolate(op::kInterpolate, "native", KernelPriority::kNative, factory(0, simd::weighted_rows));
+const RegisterKernel kInterpolateGrad(op::kInterpolateGrad, "native", KernelPriority::kNative,
                                       factory(1, simd::weighted_rows));
 
 }  // namespace

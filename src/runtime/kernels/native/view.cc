@@ -1,5 +1,6 @@
 // Copyright The Thalweg Authors. SPDX-License-Identifier: Apache-2.0
 // Ops that only rename the shape of row-major memory: no kernel runs, the output is the input's memory.
+#include "ops/ids.h"
 #include "runtime/kernel.h"
 
 namespace thalweg {
@@ -16,11 +17,11 @@ std::unique_ptr<Kernel> make_view(const KernelRequest& request, std::string&) {
   return kernel;
 }
 
-const RegisterKernel kReshape("reshape", "view", KernelPriority::kSpecial, make_view);
-const RegisterKernel kReshapeLike("reshape_like", "view", KernelPriority::kSpecial, make_view);
-const RegisterKernel kSqueeze("squeeze", "view", KernelPriority::kSpecial, make_view);
-const RegisterKernel kUnsqueeze("unsqueeze", "view", KernelPriority::kSpecial, make_view);
-const RegisterKernel kStopGradient("stop_gradient", "view", KernelPriority::kSpecial, make_view);
+const RegisterKernel kReshape(op::kReshape, "view", KernelPriority::kSpecial, make_view);
+const RegisterKernel kReshapeLike(op::kReshapeLike, "view", KernelPriority::kSpecial, make_view);
+const RegisterKernel kSqueeze(op::kSqueeze, "view", KernelPriority::kSpecial, make_view);
+const RegisterKernel kUnsqueeze(op::kUnsqueeze, "view", KernelPriority::kSpecial, make_view);
+const RegisterKernel kStopGradient(op::kStopGradient, "view", KernelPriority::kSpecial, make_view);
 
 }  // namespace
 }  // namespace thalweg

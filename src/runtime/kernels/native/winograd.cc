@@ -2,6 +2,7 @@
 // Convolution and its data gradient by Winograd's method.
 #include <algorithm>
 
+#include "ops/ids.h"
 #include "runtime/kernels/native/conv_epilogue.h"
 #include "runtime/kernels/native/conv_forms.h"
 #include "runtime/kernels/native/winograd_plan.h"
@@ -128,7 +129,7 @@ class WinogradConvKernel : public Kernel {
 };
 
 WinogradPass pass_of(const KernelRequest& request) {
-  return request.node.op_name() == "conv" ? WinogradPass::kForward : WinogradPass::kData;
+  return request.node.op_name() == op::kConv ? WinogradPass::kForward : WinogradPass::kData;
 }
 
 std::string name_of(const WinogradChoice& choice) {
@@ -149,8 +150,8 @@ std::unique_ptr<Kernel> make(const KernelRequest& request, std::string& declined
                                               WinogradChoice{m, winograd_blocking(shape, pass, request.threads)});
 }
 
-const RegisterKernel kConv("conv", "winograd", KernelPriority::kSpecial, make);
-const RegisterKernel kGradData("conv_grad_data", "winograd", KernelPriority::kSpecial, make);
+const RegisterKernel kConv(op::kConv, "winograd", KernelPriority::kSpecial, make);
+const RegisterKernel kGradData(op::kConvGradData, "winograd", KernelPriority::kSpecial, make);
 
 }  // namespace
 

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cstring>
 
+#include "ops/ids.h"
 #include "runtime/kernels/native/winograd_plan.h"
 
 namespace thalweg {
@@ -129,7 +130,7 @@ std::unique_ptr<Kernel> make_grad_weights(const KernelRequest& request, std::str
   return m > 0 ? std::make_unique<WinogradGradWeightsKernel>(request, m) : nullptr;
 }
 
-const RegisterKernel kGradWeights("conv_grad_weights", "winograd", KernelPriority::kSpecial, make_grad_weights);
+const RegisterKernel kGradWeights(op::kConvGradWeights, "winograd", KernelPriority::kSpecial, make_grad_weights);
 
 }  // namespace
 }  // namespace thalweg

@@ -1,4 +1,5 @@
 // Copyright The Thalweg Authors. SPDX-License-Identifier: Apache-2.0
+#include "ops/ids.h"
 #include "runtime/kernels/onednn/conv_desc.h"
 
 namespace thalweg {
@@ -19,8 +20,8 @@ dnnl::primitive_attr forward_attr(const Node& node) {
   if (node.input(3) != nullptr) after.append_binary(dnnl::algorithm::binary_add, any_layout(node.output()->type()));
   const std::string activation = node.attrs().text("activation");
   const ConvBounds bounds = conv_bounds(node.attrs());
-  if (activation == "relu") after.append_eltwise(dnnl::algorithm::eltwise_relu, 0.0F, 0.0F);
-  if (activation == "clip") after.append_eltwise(dnnl::algorithm::eltwise_clip, bounds.low, bounds.high);
+  if (activation == op::kRelu) after.append_eltwise(dnnl::algorithm::eltwise_relu, 0.0F, 0.0F);
+  if (activation == op::kClip) after.append_eltwise(dnnl::algorithm::eltwise_clip, bounds.low, bounds.high);
   attr.set_post_ops(after);
   return attr;
 }
@@ -117,9 +118,9 @@ std::unique_ptr<Kernel> make_grad_weights(const KernelRequest& request, std::str
   return kernel;
 }
 
-const RegisterKernel kConv("conv", "onednn", KernelPriority::kOneDnn, make_conv);
-const RegisterKernel kGradData("conv_grad_data", "onednn", KernelPriority::kOneDnn, make_grad_data);
-const RegisterKernel kGradWeights("conv_grad_weights", "onednn", KernelPriority::kOneDnn, make_grad_weights);
+const RegisterKernel kConv(op::kConv, "onednn", KernelPriority::kOneDnn, make_conv);
+const RegisterKernel kGradData(op::kConvGradData, "onednn", KernelPriority::kOneDnn, make_grad_data);
+const RegisterKernel kGradWeights(op::kConvGradWeights, "onednn", KernelPriority::kOneDnn, make_grad_weights);
 
 }  // namespace
 }  // namespace thalweg

@@ -1,6 +1,7 @@
 // Copyright The Thalweg Authors. SPDX-License-Identifier: Apache-2.0
 #include <numeric>
 
+#include "ops/ids.h"
 #include "runtime/kernels/onednn/conv_desc.h"
 
 namespace thalweg {
@@ -49,7 +50,7 @@ std::unique_ptr<Kernel> make_transpose(const KernelRequest& request, std::string
   return kernel;
 }
 
-const RegisterKernel kTranspose("conv_transpose", "onednn", KernelPriority::kOneDnn, make_transpose);
+const RegisterKernel kTranspose(op::kConvTranspose, "onednn", KernelPriority::kOneDnn, make_transpose);
 
 }  // namespace
 }  // namespace thalweg

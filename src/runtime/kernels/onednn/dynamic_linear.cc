@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "ops/ids.h"
 #include "runtime/kernels/native/ranges.h"
 #include "runtime/kernels/onednn/onednn_kernel.h"
 #include "runtime/kernels/simd/quantize.h"
@@ -105,7 +106,7 @@ std::unique_ptr<Kernel> make_dynamic_linear(const KernelRequest& request, std::s
   return std::make_unique<DynamicLinearKernel>(request.node, fixed);
 }
 
-const RegisterKernel kLinear("dynamic_linear", "onednn", KernelPriority::kOneDnn, make_dynamic_linear);
+const RegisterKernel kLinear(op::kDynamicLinear, "onednn", KernelPriority::kOneDnn, make_dynamic_linear);
 
 }  // namespace
 }  // namespace thalweg

@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <map>
 
+#include "ops/ids.h"
 #include "runtime/kernels/onednn/onednn_kernel.h"
 #include "runtime/kernels/simd/column_sum.h"
 
@@ -92,11 +93,11 @@ std::unique_ptr<Kernel> make_matmul(const KernelRequest& request, std::string& d
 
 /// Attributes with the activation fused into the product.
 dnnl::primitive_attr with_activation(const std::string& activation) {
-  static const std::map<std::string, dnnl::algorithm> algorithms = {{"relu", dnnl::algorithm::eltwise_relu},
-                                                                    {"gelu", dnnl::algorithm::eltwise_gelu_erf},
-                                                                    {"tanh", dnnl::algorithm::eltwise_tanh},
-                                                                    {"gelu_tanh", dnnl::algorithm::eltwise_gelu_tanh},
-                                                                    {"sigmoid", dnnl::algorithm::eltwise_logistic}};
+  static const std::map<std::string, dnnl::algorithm> algorithms = {{op::kRelu, dnnl::algorithm::eltwise_relu},
+                                                                    {op::kGelu, dnnl::algorithm::eltwise_gelu_erf},
+                                                                    {op::kTanh, dnnl::algorithm::eltwise_tanh},
+                                                                    {op::kGeluTanh, dnnl::algorithm::eltwise_gelu_tanh},
+                                                                    {op::kSigmoid, dnnl::algorithm::eltwise_logistic}};
   dnnl::primitive_attr attr = onednn_attr();
   if (activation.empty()) return attr;
   dnnl::post_ops post_ops;
@@ -176,9 +177,9 @@ std::unique_ptr<Kernel> make_linear_grad_weights(const KernelRequest& request, s
   return kernel;
 }
 
-const RegisterKernel kMatmul("matmul", "onednn", KernelPriority::kOneDnn, make_matmul);
-const RegisterKernel kLinear("linear", "onednn", KernelPriority::kOneDnn, make_linear);
-const RegisterKernel kLinearGradWeights("linear_grad_weights", "onednn", KernelPriority::kOneDnn,
+const RegisterKernel kMatmul(op::kMatmul, "onednn", KernelPriority::kOneDnn, make_matmul);
+const RegisterKernel kLinear(op::kLinear, "onednn", KernelPriority::kOneDnn, make_linear);
+const RegisterKernel kLinearGradWeights(op::kLinearGradWeights, "onednn", KernelPriority::kOneDnn,
                                         make_linear_grad_weights);
 
 }  // namespace

@@ -2,6 +2,7 @@
 // Maximum pooling of quantised values; those in floating point have native kernels, which also give the index.
 #include <algorithm>
 
+#include "ops/ids.h"
 #include "ops/window.h"
 #include "runtime/kernels/onednn/onednn_kernel.h"
 
@@ -40,7 +41,7 @@ std::unique_ptr<Kernel> make_max_pool(const KernelRequest& request, std::string&
   return kernel;
 }
 
-const RegisterKernel kMaxPool("max_pool", "onednn", KernelPriority::kOneDnn, make_max_pool);
+const RegisterKernel kMaxPool(op::kMaxPool, "onednn", KernelPriority::kOneDnn, make_max_pool);
 
 }  // namespace
 }  // namespace thalweg

@@ -1,6 +1,7 @@
 // Copyright The Thalweg Authors. SPDX-License-Identifier: Apache-2.0
 #include <cmath>
 
+#include "ops/ids.h"
 #include "ops/quantized_result.h"
 #include "runtime/kernels/onednn/conv_desc.h"
 
@@ -118,8 +119,8 @@ std::unique_ptr<Kernel> make_linear(const KernelRequest& request, std::string& d
   return kernel;
 }
 
-const RegisterKernel kConv("quantized_conv", "onednn", KernelPriority::kOneDnn, make_conv);
-const RegisterKernel kLinear("quantized_linear", "onednn", KernelPriority::kOneDnn, make_linear);
+const RegisterKernel kConv(op::kQuantizedConv, "onednn", KernelPriority::kOneDnn, make_conv);
+const RegisterKernel kLinear(op::kQuantizedLinear, "onednn", KernelPriority::kOneDnn, make_linear);
 
 }  // namespace
 }  // namespace thalweg

@@ -4,7 +4,8 @@
 #include <limits>
 
 #include "ops/attention_heads.h"
-#include "runtime/kernels/reference/broadcast_index.h"
+#include "ops/broadcast_index.h"
+#include "ops/ids.h"
 #include "runtime/kernels/reference/reference.h"
 #include "tensor/dtype.h"
 
@@ -141,8 +142,8 @@ void backward(const ReferenceCall& call) {
   });
 }
 
-const RegisterReference kAttention("attention", forward);
-const RegisterReference kAttentionGrad("attention_grad", backward);
+const RegisterReference kAttention(op::kAttention, forward);
+const RegisterReference kAttentionGrad(op::kAttentionGrad, backward);
 
 }  // namespace
 }  // namespace thalweg

@@ -3,6 +3,7 @@
 #include <cmath>
 #include <vector>
 
+#include "ops/ids.h"
 #include "runtime/kernels/reference/reference.h"
 #include "tensor/dtype.h"
 
@@ -41,12 +42,12 @@ void put(const Tensor& tensor, int64_t index, double value) {
 }
 
 double reciprocal_deviation(const ReferenceCall& call, double variance) {
-  return 1 / std::sqrt(variance + call.attrs().real("epsilon", 1e-5));
+  return 1 / std::sqrt(variance + call.attrs().real("epsilon"));
 }
 
 void batch_norm(const ReferenceCall& call) {
   const Channels layout(call.in(0).shape());
-  const bool relu = call.attrs().text("activation") == "relu";
+  const bool relu = call.attrs().text("activation") == op::kRelu;
   dispatch_real(call.in(0).dtype(), [&](auto tag) {
     using T = decltype(tag);
     const T* x = call.in(0).data<T>();
@@ -138,9 +139,9 @@ void batch_norm_grad(const ReferenceCall& call) {
   });
 }
 
-const RegisterReference kBatchNorm("batch_norm", batch_norm);
-const RegisterReference kBatchNormInference("batch_norm_inference", batch_norm_inference);
-const RegisterReference kBatchNormGrad("batch_norm_grad", batch_norm_grad);
+const RegisterReference kBatchNorm(op::kBatchNorm, batch_norm);
+const RegisterReference kBatchNormInference(op::kBatchNormInference, batch_norm_inference);
+const RegisterReference kBatchNormGrad(op::kBatchNormGrad, batch_norm_grad);
 
 }  // namespace
 }  // namespace thalweg

@@ -1,6 +1,7 @@
 // Copyright The Thalweg Authors. SPDX-License-Identifier: Apache-2.0
 #include <algorithm>
 
+#include "ops/ids.h"
 #include "runtime/kernels/reference/conv_products.h"
 #include "runtime/kernels/reference/reference.h"
 #include "tensor/dtype.h"
@@ -62,11 +63,11 @@ void grad_weights(const ReferenceCall& call) {
   });
 }
 
-const RegisterReference kConv("conv", conv);
-const RegisterReference kGradData("conv_grad_data", grad_data);
-const RegisterReference kGradWeights("conv_grad_weights", grad_weights);
+const RegisterReference kConv(op::kConv, conv);
+const RegisterReference kGradData(op::kConvGradData, grad_data);
+const RegisterReference kGradWeights(op::kConvGradWeights, grad_weights);
 /// A transposed convolution is the data gradient of a convolution, plus a bias.
-const RegisterReference kTranspose("conv_transpose", grad_data);
+const RegisterReference kTranspose(op::kConvTranspose, grad_data);
 
 }  // namespace
 }  // namespace thalweg

@@ -1,4 +1,5 @@
 // Copyright The Thalweg Authors. SPDX-License-Identifier: Apache-2.0
+#include "ops/ids.h"
 #include "runtime/kernels/random_mask.h"
 #include "runtime/kernels/reference/reference.h"
 #include "tensor/dtype.h"
@@ -31,9 +32,9 @@ void gaussian_noise(const ReferenceCall& call) {
   });
 }
 
-const RegisterReference kGaussianNoise("gaussian_noise", gaussian_noise);
-const RegisterReference kDropout("dropout", dropout);
-const RegisterReference kDropoutGrad("dropout_grad", dropout);
+const RegisterReference kGaussianNoise(op::kGaussianNoise, gaussian_noise);
+const RegisterReference kDropout(op::kDropout, dropout);
+const RegisterReference kDropoutGrad(op::kDropoutGrad, dropout);
 
 }  // namespace
 }  // namespace thalweg

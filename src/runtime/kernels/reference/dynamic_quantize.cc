@@ -3,6 +3,7 @@
 #include <cmath>
 #include <vector>
 
+#include "ops/ids.h"
 #include "runtime/kernels/reference/reference.h"
 #include "tensor/dtype.h"
 
@@ -78,9 +79,9 @@ void dynamic_linear(const ReferenceCall& call) {
   }
 }
 
-const RegisterReference kQuantize("dynamic_quantize", dynamic_quantize);
-const RegisterReference kMatmul("matmul_integer", matmul_integer);
-const RegisterReference kLinear("dynamic_linear", dynamic_linear);
+const RegisterReference kQuantize(op::kDynamicQuantize, dynamic_quantize);
+const RegisterReference kMatmul(op::kMatmulInteger, matmul_integer);
+const RegisterReference kLinear(op::kDynamicLinear, dynamic_linear);
 
 }  // namespace
 }  // namespace thalweg

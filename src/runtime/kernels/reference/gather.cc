@@ -2,10 +2,11 @@
 // Ops that move elements by index: gather, scatter and their gradients.
 #include <cstring>
 
+#include "ops/ids.h"
 #include "runtime/kernels/index_check.h"
 #include "runtime/kernels/reference/reference.h"
-#include "runtime/kernels/wrapping.h"
 #include "tensor/dtype.h"
+#include "tensor/wrapping.h"
 
 namespace thalweg {
 namespace {
@@ -92,7 +93,7 @@ void scatter(const ReferenceCall& call, T (*combine)(T, T)) {
 
 void scatter_elements(const ReferenceCall& call) {
   std::memcpy(call.out().raw(), call.in(0).raw(), call.out().num_bytes());
-  const std::string reduction = call.attrs().text("reduction", "none");
+  const std::string reduction = call.attrs().text("reduction");
   if (reduction == "none") {
     dispatch(call.out().dtype(), [&](auto tag) {
       using T = decltype(tag);
@@ -122,12 +123,12 @@ void scatter_rows_add(const ReferenceCall& call) {
   });
 }
 
-const RegisterReference kGather("gather", gather);
-const RegisterReference kEmbedding("embedding", gather);
-const RegisterReference kGatherGrad("gather_grad", gather_grad);
-const RegisterReference kGatherElements("gather_elements", gather_elements);
-const RegisterReference kScatterElements("scatter_elements", scatter_elements);
-const RegisterReference kScatterRowsAdd("scatter_rows_add", scatter_rows_add);
+const RegisterReference kGather(op::kGather, gather);
+const RegisterReference kEmbedding(op::kEmbedding, gather);
+const RegisterReference kGatherGrad(op::kGatherGrad, gather_grad);
+const RegisterReference kGatherElements(op::kGatherElements, gather_elements);
+const RegisterReference kScatterElements(op::kScatterElements, scatter_elements);
+const RegisterReference kScatterRowsAdd(op::kScatterRowsAdd, scatter_rows_add);
 
 }  // namespace
 }  // namespace thalweg

@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "ops/ids.h"
 #include "runtime/kernels/reference/reference.h"
 #include "tensor/dtype.h"
 
@@ -15,13 +16,13 @@ struct Rows {
 
   Rows(const Node& node, const Shape& shape) {
     if (node.op_name().rfind("group", 0) == 0) {
-      const int64_t groups = node.attrs().integer("groups", 1);
+      const int64_t groups = node.attrs().integer("groups");
       repeat = shape.num_elements(2, shape.rank());
       parameters = shape[1];
       count = shape[0] * groups;
       size = shape[1] / groups * repeat;
     } else {
-      const int64_t axis = node.attrs().integer("axis", -1);
+      const int64_t axis = node.attrs().integer("axis");
       const int first = static_cast<int>(axis < 0 ? axis + shape.rank() : axis);
       repeat = 1;
       parameters = shape.num_elements(first, shape.rank());
@@ -39,7 +40,7 @@ double parameter(const ReferenceCall& call, size_t input, int64_t index, double 
 
 void norm(const ReferenceCall& call) {
   const Rows rows(call.node, call.in(0).shape());
-  const double epsilon = call.attrs().real("epsilon", 1e-5);
+  const double epsilon = call.attrs().real("epsilon");
   dispatch_real(call.in(0).dtype(), [&](auto tag) {
     using T = decltype(tag);
     for (int64_t row = 0; row < rows.count; ++row) {
@@ -66,8 +67,7 @@ void row_gradient(const ReferenceCall& call, const Rows& rows, int64_t row, std:
   const T* dy = call.in(0).data<T>();
   const T* x = call.in(1).data<T>();
   const double mean = static_cast<double>(call.in(2).data<T>()[row]);
-  const double rstd =
-      1 / std::sqrt(static_cast<double>(call.in(3).data<T>()[row]) + call.attrs().real("epsilon", 1e-5));
+  const double rstd = 1 / std::sqrt(static_cast<double>(call.in(3).data<T>()[row]) + call.attrs().real("epsilon"));
   const int64_t begin = row * rows.size, end = begin + rows.size;
   double sum = 0, product = 0;
   for (int64_t i = begin; i < end; ++i) {
@@ -99,10 +99,10 @@ void norm_grad(const ReferenceCall& call) {
   });
 }
 
-const RegisterReference kLayerNorm("layer_norm", norm);
-const RegisterReference kLayerNormGrad("layer_norm_grad", norm_grad);
-const RegisterReference kGroupNorm("group_norm", norm);
-const RegisterReference kGroupNormGrad("group_norm_grad", norm_grad);
+const RegisterReference kLayerNorm(op::kLayerNorm, norm);
+const RegisterReference kLayerNormGrad(op::kLayerNormGrad, norm_grad);
+const RegisterReference kGroupNorm(op::kGroupNorm, norm);
+const RegisterReference kGroupNormGrad(op::kGroupNormGrad, norm_grad);
 
 }  // namespace
 }  // namespace thalweg

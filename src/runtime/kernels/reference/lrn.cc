@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "ops/ids.h"
 #include "runtime/kernels/reference/reference.h"
 #include "tensor/dtype.h"
 
@@ -77,8 +78,8 @@ void lrn_grad(const ReferenceCall& call) {
   });
 }
 
-const RegisterReference kLrn("lrn", lrn);
-const RegisterReference kLrnGrad("lrn_grad", lrn_grad);
+const RegisterReference kLrn(op::kLrn, lrn);
+const RegisterReference kLrnGrad(op::kLrnGrad, lrn_grad);
 
 }  // namespace
 }  // namespace thalweg

@@ -1,8 +1,8 @@
 // Copyright The Thalweg Authors. SPDX-License-Identifier: Apache-2.0
-#include <cmath>
-#include <numbers>
 
-#include "runtime/kernels/reference/broadcast_index.h"
+#include "ops/broadcast_index.h"
+#include "ops/ids.h"
+#include "ops/unary.h"
 #include "runtime/kernels/reference/reference.h"
 #include "tensor/dtype.h"
 
@@ -41,23 +41,11 @@ void matmul(const ReferenceCall& call) {
   });
 }
 
-double activate(const std::string& function, double x) {
-  if (function.empty()) return x;
-  if (function == "relu") return x > 0 ? x : 0;
-  if (function == "tanh") return std::tanh(x);
-  if (function == "sigmoid") return 1 / (1 + std::exp(-x));
-  if (function == "gelu") return 0.5 * x * (1 + std::erf(x / std::numbers::sqrt2));
-  if (function == "gelu_tanh") {
-    return 0.5 * x * (1 + std::tanh(std::sqrt(2 / std::numbers::pi) * (x + 0.044715 * x * x * x)));
-  }
-  raise("linear: unknown activation '", function, "'");
-}
-
 void linear(const ReferenceCall& call) {
   const int64_t inputs = call.in(1).shape()[1];
   const int64_t outputs = call.in(1).shape()[0];
   const int64_t rows = outputs > 0 ? call.out().num_elements() / outputs : 0;
-  const std::string activation = call.attrs().text("activation");
+  const UnaryFunction* activation = find_unary(call.attrs().text("activation"));
   dispatch_real(call.out().dtype(), [&](auto tag) {
     using T = decltype(tag);
     const T* x = call.in(0).data<T>();
@@ -70,7 +58,7 @@ void linear(const ReferenceCall& call) {
       for (int64_t k = 0; k < inputs; ++k) {
         sum += static_cast<double>(x[row * inputs + k]) * static_cast<double>(weight[o * inputs + k]);
       }
-      y[i] = static_cast<T>(activate(activation, sum));
+      y[i] = static_cast<T>(activation != nullptr ? activation->value(sum, 0.0, 0.0) : sum);
     }
   });
 }
@@ -100,9 +88,9 @@ void linear_grad_weights(const ReferenceCall& call) {
   });
 }
 
-const RegisterReference kMatmul("matmul", matmul);
-const RegisterReference kLinear("linear", linear);
-const RegisterReference kLinearGradWeights("linear_grad_weights", linear_grad_weights);
+const RegisterReference kMatmul(op::kMatmul, matmul);
+const RegisterReference kLinear(op::kLinear, linear);
+const RegisterReference kLinearGradWeights(op::kLinearGradWeights, linear_grad_weights);
 
 }  // namespace
 }  // namespace thalweg

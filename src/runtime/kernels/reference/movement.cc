@@ -3,8 +3,9 @@
 #include <algorithm>
 #include <cstring>
 
+#include "ops/broadcast_index.h"
+#include "ops/ids.h"
 #include "ops/slice_bounds.h"
-#include "runtime/kernels/reference/broadcast_index.h"
 #include "runtime/kernels/reference/reference.h"
 #include "tensor/dtype.h"
 
@@ -103,7 +104,7 @@ int64_t unpadded(int64_t place, int64_t begin, int64_t size, const std::string& 
 template <typename Body>
 void for_each_padded(const ReferenceCall& call, const Shape& outer, const Shape& inner, Body body) {
   const auto pads = call.attrs().integers("pads");
-  const std::string mode = call.attrs().text("mode", "constant");
+  const std::string mode = call.attrs().text("mode");
   const auto strides = inner.strides();
   for_each_place(outer, [&](const std::vector<int64_t>& place, int64_t i) {
     int64_t offset = 0;
@@ -161,16 +162,16 @@ void tile_grad(const ReferenceCall& call) {
   });
 }
 
-const RegisterReference kConcat("concat", concat);
-const RegisterReference kSplit("split", split);
-const RegisterReference kSlice("slice", slice);
-const RegisterReference kSliceGrad("slice_grad", slice_grad);
-const RegisterReference kTranspose("transpose", transpose);
-const RegisterReference kPad("pad", pad);
-const RegisterReference kPadGrad("pad_grad", pad_grad);
-const RegisterReference kExpand("expand", expand);
-const RegisterReference kTile("tile", tile);
-const RegisterReference kTileGrad("tile_grad", tile_grad);
+const RegisterReference kConcat(op::kConcat, concat);
+const RegisterReference kSplit(op::kSplit, split);
+const RegisterReference kSlice(op::kSlice, slice);
+const RegisterReference kSliceGrad(op::kSliceGrad, slice_grad);
+const RegisterReference kTranspose(op::kTranspose, transpose);
+const RegisterReference kPad(op::kPad, pad);
+const RegisterReference kPadGrad(op::kPadGrad, pad_grad);
+const RegisterReference kExpand(op::kExpand, expand);
+const RegisterReference kTile(op::kTile, tile);
+const RegisterReference kTileGrad(op::kTileGrad, tile_grad);
 
 }  // namespace
 }  // namespace thalweg

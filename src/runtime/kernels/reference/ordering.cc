@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <numeric>
 
+#include "ops/ids.h"
 #include "runtime/kernels/reference/reference.h"
 #include "tensor/dtype.h"
 
@@ -41,7 +42,7 @@ void arg_extremum(const ReferenceCall& call, bool largest) {
 }
 
 void top_k(const ReferenceCall& call) {
-  const int64_t axis = call.attrs().integer("axis", -1);
+  const int64_t axis = call.attrs().integer("axis");
   const int64_t size = axis_size(call, axis);
   const int64_t k = call.attrs().integer("k");
   const bool smallest = call.attrs().flag("smallest");
@@ -81,10 +82,10 @@ void cumsum(const ReferenceCall& call) {
   });
 }
 
-const RegisterReference kArgMax("arg_max", [](const ReferenceCall& call) { arg_extremum(call, true); });
-const RegisterReference kArgMin("arg_min", [](const ReferenceCall& call) { arg_extremum(call, false); });
-const RegisterReference kTopK("top_k", top_k);
-const RegisterReference kCumsum("cumsum", cumsum);
+const RegisterReference kArgMax(op::kArgMax, [](const ReferenceCall& call) { arg_extremum(call, true); });
+const RegisterReference kArgMin(op::kArgMin, [](const ReferenceCall& call) { arg_extremum(call, false); });
+const RegisterReference kTopK(op::kTopK, top_k);
+const RegisterReference kCumsum(op::kCumsum, cumsum);
 
 }  // namespace
 }  // namespace thalweg

@@ -3,6 +3,7 @@
 #include <cmath>
 #include <vector>
 
+#include "ops/ids.h"
 #include "ops/quantized_result.h"
 #include "runtime/kernels/reference/conv_products.h"
 #include "runtime/kernels/reference/reference.h"
@@ -132,11 +133,11 @@ void quantized_add(const ReferenceCall& call) {
   });
 }
 
-const RegisterReference kQuantize("quantize", quantize);
-const RegisterReference kDequantize("dequantize", dequantize);
-const RegisterReference kConv("quantized_conv", quantized_conv);
-const RegisterReference kLinear("quantized_linear", quantized_linear);
-const RegisterReference kAdd("quantized_add", quantized_add);
+const RegisterReference kQuantize(op::kQuantize, quantize);
+const RegisterReference kDequantize(op::kDequantize, dequantize);
+const RegisterReference kConv(op::kQuantizedConv, quantized_conv);
+const RegisterReference kLinear(op::kQuantizedLinear, quantized_linear);
+const RegisterReference kAdd(op::kQuantizedAdd, quantized_add);
 
 }  // namespace
 }  // namespace thalweg

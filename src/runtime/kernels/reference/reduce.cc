@@ -3,7 +3,8 @@
 #include <cmath>
 #include <limits>
 
-#include "runtime/kernels/reference/broadcast_index.h"
+#include "ops/broadcast_index.h"
+#include "ops/ids.h"
 #include "runtime/kernels/reference/reference.h"
 #include "tensor/dtype.h"
 
@@ -77,37 +78,37 @@ void expand_like(const ReferenceCall& call) {
 
 constexpr double kInfinity = std::numeric_limits<double>::infinity();
 
-const RegisterReference kSum("reduce_sum", [](const ReferenceCall& call) {
+const RegisterReference kSum(op::kReduceSum, [](const ReferenceCall& call) {
   fold(
       call, 0, [](double s, double x) { return s + x; }, same);
 });
-const RegisterReference kMean("reduce_mean", [](const ReferenceCall& call) {
+const RegisterReference kMean(op::kReduceMean, [](const ReferenceCall& call) {
   fold(
       call, 0, [](double s, double x) { return s + x; },
       [](double s, int64_t n) { return s / static_cast<double>(n); });
 });
-const RegisterReference kMax("reduce_max", [](const ReferenceCall& call) {
+const RegisterReference kMax(op::kReduceMax, [](const ReferenceCall& call) {
   fold(
       call, -kInfinity, [](double s, double x) { return s < x || x != x ? x : s; }, same);
 });
-const RegisterReference kMin("reduce_min", [](const ReferenceCall& call) {
+const RegisterReference kMin(op::kReduceMin, [](const ReferenceCall& call) {
   fold(
       call, kInfinity, [](double s, double x) { return x < s || x != x ? x : s; }, same);
 });
-const RegisterReference kProd("reduce_prod", [](const ReferenceCall& call) {
+const RegisterReference kProd(op::kReduceProd, [](const ReferenceCall& call) {
   fold(
       call, 1, [](double s, double x) { return s * x; }, same);
 });
-const RegisterReference kL1("reduce_l1", [](const ReferenceCall& call) {
+const RegisterReference kL1(op::kReduceL1, [](const ReferenceCall& call) {
   fold(
       call, 0, [](double s, double x) { return s + std::fabs(x); }, same);
 });
-const RegisterReference kL2("reduce_l2", [](const ReferenceCall& call) {
+const RegisterReference kL2(op::kReduceL2, [](const ReferenceCall& call) {
   fold(
       call, 0, [](double s, double x) { return s + x * x; }, [](double s, int64_t) { return std::sqrt(s); });
 });
-const RegisterReference kLogSumExp("reduce_log_sum_exp", log_sum_exp);
-const RegisterReference kExpandLike("expand_like", expand_like);
+const RegisterReference kLogSumExp(op::kReduceLogSumExp, log_sum_exp);
+const RegisterReference kExpandLike(op::kExpandLike, expand_like);
 
 }  // namespace
 }  // namespace thalweg

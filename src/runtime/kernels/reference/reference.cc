@@ -3,6 +3,8 @@
 
 #include <cstring>
 
+#include "graph/op_registry.h"
+
 namespace thalweg {
 namespace {
 
@@ -53,6 +55,13 @@ RegisterReference::RegisterReference(const std::string& op, ReferenceFunction fu
                  [shared](const KernelRequest& request, std::string&) -> std::unique_ptr<Kernel> {
                    return std::make_unique<ReferenceKernel>(request.node, *shared);
                  });
+}
+
+void register_op_references() {
+  for (const std::string& name : op_names()) {
+    const OpDef& op = find_op(name);
+    if (op.reference != nullptr) RegisterReference(name, op.reference);
+  }
 }
 
 }  // namespace thalweg

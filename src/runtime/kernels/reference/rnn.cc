@@ -2,6 +2,7 @@
 #include <cmath>
 #include <cstring>
 
+#include "ops/ids.h"
 #include "ops/rnn_operands.h"
 #include "runtime/kernels/reference/reference.h"
 #include "tensor/dtype.h"
@@ -21,7 +22,7 @@ struct Sizes {
   Sizes(const ReferenceCall& call, size_t w_hidden)
       : kind(rnn_kind(call.node.op_name())),
         reverse(call.attrs().flag("reverse")),
-        relu(call.attrs().text("activation") == "relu") {
+        relu(call.attrs().text("activation") == op::kRelu) {
     batch = call.in(0).shape()[0];
     steps = call.in(0).shape()[1];
     inputs = call.in(0).shape()[2];
@@ -171,7 +172,7 @@ void backward_typed(const ReferenceCall& call) {
   using In = RnnGradInput;
   using Out = RnnGradOutput;
   const Sizes sizes(call, In::kWHidden);
-  const bool data = call.attrs().flag("data", true);
+  const bool data = call.attrs().flag("data");
   for (Tensor& out : call.outputs) std::memset(out.raw(), 0, out.num_bytes());
   for (int64_t n = 0; n < sizes.batch; ++n) {
     Vector dh = row<T>(operand(call, In::kDhN), n, sizes.hidden), dc = row<T>(operand(call, In::kDcN), n, sizes.hidden);
@@ -212,12 +213,12 @@ void backward(const ReferenceCall& call) {
   dispatch_real(call.out().dtype(), [&](auto tag) { backward_typed<decltype(tag)>(call); });
 }
 
-const RegisterReference kLstm("lstm", forward);
-const RegisterReference kGru("gru", forward);
-const RegisterReference kRnn("rnn", forward);
-const RegisterReference kLstmGrad("lstm_grad", backward);
-const RegisterReference kGruGrad("gru_grad", backward);
-const RegisterReference kRnnGrad("rnn_grad", backward);
+const RegisterReference kLstm(op::kLstm, forward);
+const RegisterReference kGru(op::kGru, forward);
+const RegisterReference kRnn(op::kRnn, forward);
+const RegisterReference kLstmGrad(op::kLstmGrad, backward);
+const RegisterReference kGruGrad(op::kGruGrad, backward);
+const RegisterReference kRnnGrad(op::kRnnGrad, backward);
 
 }  // namespace
 }  // namespace thalweg

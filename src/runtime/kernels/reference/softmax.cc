@@ -3,6 +3,7 @@
 #include <cmath>
 #include <limits>
 
+#include "ops/ids.h"
 #include "runtime/kernels/axis_view.h"
 #include "runtime/kernels/reference/reference.h"
 #include "tensor/dtype.h"
@@ -26,7 +27,7 @@ void each_line(const AxisView& view, F line_function) {
 }
 
 void softmax(const ReferenceCall& call, bool logarithm) {
-  const AxisView view(call.in(0).shape(), call.attrs().integer("axis", -1));
+  const AxisView view(call.in(0).shape(), call.attrs().integer("axis"));
   dispatch_real(call.in(0).dtype(), [&](auto tag) {
     using T = decltype(tag);
     each_line(view, [&](int64_t, int64_t begin) {
@@ -42,7 +43,7 @@ void softmax(const ReferenceCall& call, bool logarithm) {
 }
 
 void softmax_grad(const ReferenceCall& call, bool logarithm) {
-  const AxisView view(call.in(0).shape(), call.attrs().integer("axis", -1));
+  const AxisView view(call.in(0).shape(), call.attrs().integer("axis"));
   dispatch_real(call.in(0).dtype(), [&](auto tag) {
     using T = decltype(tag);
     each_line(view, [&](int64_t, int64_t begin) {
@@ -104,13 +105,13 @@ void cross_entropy_grad(const ReferenceCall& call) {
   });
 }
 
-const RegisterReference kSoftmax("softmax", [](const ReferenceCall& call) { softmax(call, false); });
-const RegisterReference kLogSoftmax("log_softmax", [](const ReferenceCall& call) { softmax(call, true); });
-const RegisterReference kSoftmaxGrad("softmax_grad", [](const ReferenceCall& call) { softmax_grad(call, false); });
-const RegisterReference kLogSoftmaxGrad("log_softmax_grad",
+const RegisterReference kSoftmax(op::kSoftmax, [](const ReferenceCall& call) { softmax(call, false); });
+const RegisterReference kLogSoftmax(op::kLogSoftmax, [](const ReferenceCall& call) { softmax(call, true); });
+const RegisterReference kSoftmaxGrad(op::kSoftmaxGrad, [](const ReferenceCall& call) { softmax_grad(call, false); });
+const RegisterReference kLogSoftmaxGrad(op::kLogSoftmaxGrad,
                                         [](const ReferenceCall& call) { softmax_grad(call, true); });
-const RegisterReference kCrossEntropy("softmax_cross_entropy", cross_entropy);
-const RegisterReference kCrossEntropyGrad("softmax_cross_entropy_grad", cross_entropy_grad);
+const RegisterReference kCrossEntropy(op::kSoftmaxCrossEntropy, cross_entropy);
+const RegisterReference kCrossEntropyGrad(op::kSoftmaxCrossEntropyGrad, cross_entropy_grad);
 
 }  // namespace
 }  // namespace thalweg

@@ -4,6 +4,7 @@
 #include <type_traits>
 
 #include "ops/axis_map.h"
+#include "ops/ids.h"
 #include "runtime/kernels/reference/reference.h"
 #include "tensor/dtype.h"
 
@@ -93,12 +94,12 @@ void max_pool_grad(const ReferenceCall& call) {
   });
 }
 
-const RegisterReference kMaxPool("max_pool", max_pool);
-const RegisterReference kMaxPoolGrad("max_pool_grad", max_pool_grad);
-const RegisterReference kAvgPool("avg_pool", weighted);
-const RegisterReference kAvgPoolGrad("avg_pool_grad", weighted);
-const RegisterReference kInterpolate("interpolate", weighted);
-const RegisterReference kInterpolateGrad("interpolate_grad", weighted);
+const RegisterReference kMaxPool(op::kMaxPool, max_pool);
+const RegisterReference kMaxPoolGrad(op::kMaxPoolGrad, max_pool_grad);
+const RegisterReference kAvgPool(op::kAvgPool, weighted);
+const RegisterReference kAvgPoolGrad(op::kAvgPoolGrad, weighted);
+const RegisterReference kInterpolate(op::kInterpolate, weighted);
+const RegisterReference kInterpolateGrad(op::kInterpolateGrad, weighted);
 
 }  // namespace
 }  // namespace thalweg

@@ -70,7 +70,7 @@ bool activation(const UnaryCall& call) {
     case Function::kHardSigmoid: map(call, [=](float x) { return clamp(a * x + b, 0.0f, 1.0f); }); break;
     case Function::kHardSwish: map(call, [](float x) { return x * clamp(x + 3.0f, 0.0f, 6.0f) / 6.0f; }); break;
     case Function::kTanh: map(call, [](float x) { return fast_tanh(x); }); break;
-    case Function::kSoftplus: map(call, [=](float x) { return fast_softplus(b * x) / b; }); break;
+    case Function::kSoftplus: map(call, [=](float x) { return fast_softplus(a * x) / a; }); break;
     case Function::kSoftsign: map(call, [](float x) { return x / (1.0f + std::fabs(x)); }); break;
     case Function::kHardShrink: map(call, [=](float x) { return std::fabs(x) > a ? x : 0.0f; }); break;
     case Function::kSoftShrink: map(call, [=](float x) { return x > a ? x - a : x < -a ? x + a : 0.0f; }); break;
@@ -94,6 +94,15 @@ void elementary(const UnaryCall& call) {
     case Function::kErf: return map(call, [](float x) { return fast_erf(x); });
     case Function::kSin: return map(call, [](float x) { return __builtin_sinf(x); });
     case Function::kCos: return map(call, [](float x) { return __builtin_cosf(x); });
+    case Function::kTan: return map(call, [](float x) { return __builtin_tanf(x); });
+    case Function::kAsin: return map(call, [](float x) { return __builtin_asinf(x); });
+    case Function::kAcos: return map(call, [](float x) { return __builtin_acosf(x); });
+    case Function::kAtan: return map(call, [](float x) { return __builtin_atanf(x); });
+    case Function::kSinh: return map(call, [](float x) { return __builtin_sinhf(x); });
+    case Function::kCosh: return map(call, [](float x) { return __builtin_coshf(x); });
+    case Function::kAsinh: return map(call, [](float x) { return __builtin_asinhf(x); });
+    case Function::kAcosh: return map(call, [](float x) { return __builtin_acoshf(x); });
+    case Function::kAtanh: return map(call, [](float x) { return __builtin_atanhf(x); });
     case Function::kNeg: return map(call, [](float x) { return -x; });
     case Function::kSign: return map(call, [](float x) { return x > 0.0f ? 1.0f : x < 0.0f ? -1.0f : x; });
     case Function::kFloor: return map(call, [](float x) { return __builtin_floorf(x); });

@@ -83,7 +83,7 @@ bool activation(const UnaryCall& call) {
       break;
     case Function::kHardSwish: chain(call, [](float x) { return hard_swish_derivative(x); }); break;
     case Function::kTanh: chain(call, [](float y) { return 1.0f - y * y; }); break;
-    case Function::kSoftplus: chain(call, [=](float x) { return fast_sigmoid(b * x); }); break;
+    case Function::kSoftplus: chain(call, [=](float x) { return fast_sigmoid(a * x); }); break;
     case Function::kSoftsign: chain(call, [](float x) { return 1.0f / square(1.0f + std::fabs(x)); }); break;
     case Function::kHardShrink:
     case Function::kSoftShrink: chain(call, [=](float x) { return std::fabs(x) > a ? 1.0f : 0.0f; }); break;
@@ -107,6 +107,15 @@ void elementary(const UnaryCall& call) {
     case Function::kErf: return chain(call, [](float x) { return 1.12837917f * fast_exp(-x * x); });
     case Function::kSin: return chain(call, [](float x) { return __builtin_cosf(x); });
     case Function::kCos: return chain(call, [](float x) { return -__builtin_sinf(x); });
+    case Function::kTan: return chain(call, [](float y) { return 1.0f + y * y; });
+    case Function::kAsin: return chain(call, [](float x) { return 1.0f / __builtin_sqrtf(1.0f - x * x); });
+    case Function::kAcos: return chain(call, [](float x) { return -1.0f / __builtin_sqrtf(1.0f - x * x); });
+    case Function::kAtan: return chain(call, [](float x) { return 1.0f / (1.0f + x * x); });
+    case Function::kSinh: return chain(call, [](float x) { return __builtin_coshf(x); });
+    case Function::kCosh: return chain(call, [](float x) { return __builtin_sinhf(x); });
+    case Function::kAsinh: return chain(call, [](float x) { return 1.0f / __builtin_sqrtf(x * x + 1.0f); });
+    case Function::kAcosh: return chain(call, [](float x) { return 1.0f / __builtin_sqrtf(x * x - 1.0f); });
+    case Function::kAtanh: return chain(call, [](float x) { return 1.0f / (1.0f - x * x); });
     default: return;
   }
 }
