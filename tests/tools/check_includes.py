@@ -59,6 +59,7 @@ PUBLIC_HEADER = {
     "fit_data": "train",
     "model": "train",
     "rate_finder": "train",
+    "gradient_function": "train",
     "c_api": "capi",
     "c_training": "capi",
     "c_scores": "capi",
