@@ -14,6 +14,7 @@ void bind_ops(nb::module_& module);
 void bind_nn(nb::module_& module);
 void bind_inference(nb::module_& module);
 void bind_model(nb::module_& module);
+void bind_gradient_function(nb::module_& module);
 void bind_model_building(nb::module_& module);
 
 }  // namespace thalweg::python

@@ -14,6 +14,7 @@ NB_MODULE(_core, module) {
   bind_model_building(module);
   bind_inference(module);
   bind_model(module);
+  bind_gradient_function(module);
   bind_losses(module);
   bind_optimizers(module);
   bind_schedules(module);
