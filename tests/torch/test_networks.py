@@ -16,6 +16,7 @@ from thalweg import data, ops
 from torch import nn
 
 STEPS = 3
+DROPOUT = (nn.Dropout, nn.Dropout1d, nn.Dropout2d, nn.Dropout3d, nn.AlphaDropout)
 # The networks are too small for more threads.
 torch.set_num_threads(1)
 
@@ -25,7 +26,7 @@ def without_chance(module):
     for part in module.modules():
         for holder in (part, getattr(part, "config", None)):
             for name, value in getattr(holder, "__dict__", {}).items():
-                if isinstance(value, float) and ("drop" in name or isinstance(part, nn.Dropout) and name == "p"):
+                if isinstance(value, float) and ("drop" in name or isinstance(part, DROPOUT) and name == "p"):
                     setattr(holder, name, 0.0)
     return module
 
