@@ -13,6 +13,16 @@ namespace thalweg {
 /// embeddings alone, otherwise they are made dense.
 std::vector<Gradient> differentiate(Graph& graph, Value* loss, const std::vector<Value*>& targets);
 
+/// An output and the value that is its gradient.
+struct SeededOutput {
+  Value* output = nullptr;
+  Value* gradient = nullptr;
+};
+
+/// The same where the loss is computed elsewhere: `outputs` say how it depends on what the graph computes.
+std::vector<Gradient> differentiate(Graph& graph, const std::vector<SeededOutput>& outputs,
+                                    const std::vector<Value*>& targets);
+
 /// differentiate() for all trainable parameters, left in graph.gradients().
 void add_gradients(Graph& graph, Value* loss);
 

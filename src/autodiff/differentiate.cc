@@ -23,12 +23,16 @@ struct Contributions {
 
 class Differentiator {
  public:
-  Differentiator(Graph& graph, Value* loss, const std::vector<Value*>& targets)
-      : graph_(graph), loss_(loss), targets_(targets) {}
+  Differentiator(Graph& graph, const std::vector<Value*>& targets) : graph_(graph), targets_(targets) {}
+
+  /// The gradient of `value` begins as `gradient`, which adds to what other outputs contribute to it.
+  void seed(Value* value, Value* gradient) {
+    Value*& sum = contributions_[value].dense;
+    sum = sum == nullptr ? gradient : ops::add(sum, gradient);
+  }
 
   std::vector<Gradient> run() {
     find_influenced();
-    contributions_[loss_].dense = graph_.constant(one_of_type(loss_->type()));
     const size_t forward_nodes = graph_.nodes().size();
     for (size_t i = forward_nodes; i-- > 0;) backward(*graph_.nodes()[i]);
     std::vector<Gradient> result;
@@ -37,13 +41,6 @@ class Differentiator {
   }
 
  private:
-  static Tensor one_of_type(const TensorType& type) {
-    TW_REQUIRE(is_floating(type.dtype) && type.shape.num_elements() == 1,
-               "a loss must be one element of a floating type, got ", type);
-    Tensor one = Tensor::full<float>(type.shape, 1.0F);
-    return one.to(type.dtype);
-  }
-
   /// Values through which a target can influence the loss.
   void find_influenced() {
     influenced_.insert(targets_.begin(), targets_.end());
@@ -133,16 +130,35 @@ class Differentiator {
   }
 
   Graph& graph_;
-  Value* loss_;
   const std::vector<Value*>& targets_;
   std::unordered_set<const Value*> influenced_;
   std::unordered_map<const Value*, Contributions> contributions_;
 };
 
+Tensor one_of_type(const TensorType& type) {
+  TW_REQUIRE(is_floating(type.dtype) && type.shape.num_elements() == 1,
+             "a loss must be one element of a floating type, got ", type);
+  Tensor one = Tensor::full<float>(type.shape, 1.0F);
+  return one.to(type.dtype);
+}
+
 }  // namespace
 
 std::vector<Gradient> differentiate(Graph& graph, Value* loss, const std::vector<Value*>& targets) {
-  return Differentiator(graph, loss, targets).run();
+  Differentiator differentiator(graph, targets);
+  differentiator.seed(loss, graph.constant(one_of_type(loss->type())));
+  return differentiator.run();
+}
+
+std::vector<Gradient> differentiate(Graph& graph, const std::vector<SeededOutput>& outputs,
+                                    const std::vector<Value*>& targets) {
+  Differentiator differentiator(graph, targets);
+  for (const auto& [output, gradient] : outputs) {
+    TW_REQUIRE(is_floating(output->dtype()) && gradient->type() == output->type(), "output '", output->name(), "' is ",
+               output->type(), " and has no gradient of type ", gradient->type());
+    differentiator.seed(output, gradient);
+  }
+  return differentiator.run();
 }
 
 void add_gradients(Graph& graph, Value* loss) {

@@ -58,15 +58,17 @@ std::string key_of(const Node& node) {
   return key.str();
 }
 
-/// Constants of one element with equal content count as equal, so that nodes that read them can merge.
+/// Constants of one element with equal content count as equal, so that nodes that read them can merge. Equal are equal
+/// bytes: NaN compares with nothing, and -0 with 0, but they compute something else.
 void merge_scalar_constants(Graph& graph) {
-  std::map<std::pair<std::string, double>, Value*> seen;
+  std::map<std::pair<std::string, std::string>, Value*> seen;
   const std::vector<Value*> constants = graph.constants();
   for (Value* value : constants) {
     if (value->data().num_elements() != 1 || graph.is_output(value)) continue;
     std::ostringstream type;
     type << value->type();
-    const auto [entry, fresh] = seen.emplace(std::pair(type.str(), value->data().item()), value);
+    std::string content(static_cast<const char*>(value->data().raw()), value->data().num_bytes());
+    const auto [entry, fresh] = seen.emplace(std::pair(type.str(), std::move(content)), value);
     if (!fresh) graph.replace(value, entry->second);
   }
 }

@@ -14,7 +14,11 @@ namespace thalweg {
 
 void Lowering::run() {
   add_sources();
-  for (const auto& node : program_.graph_->nodes()) lower(*node);
+  for (const auto& node : program_.graph_->nodes()) {
+    if (!paused_ && reads_late_input(*node)) pause();
+    lower(*node);
+  }
+  if (!paused_) pause();
   finish_gradients();
   finish_outputs();
   set_lifetimes();
@@ -213,6 +217,25 @@ void Lowering::lower(const Node& node) {
     values_[node.output(i)] = {{{layout, buffer}}, fixed, nullptr, -1};
   }
   add_step(std::move(step), fixed);
+}
+
+bool Lowering::reads_late_input(const Node& node) const {
+  const auto& inputs = program_.graph_->inputs();
+  return std::any_of(inputs.end() - static_cast<std::ptrdiff_t>(program_.options_.late_inputs), inputs.end(),
+                     [&](const Value* late) {
+                       return std::find(node.inputs().begin(), node.inputs().end(), late) != node.inputs().end();
+                     });
+}
+
+void Lowering::pause() {
+  paused_ = true;
+  for (size_t i = 0; i < program_.options_.early_outputs; ++i) {
+    const Value* output = program_.graph_->outputs()[i];
+    TW_REQUIRE(values_.count(output) > 0, "output '", output->name(), "' of ", program_.graph_->name(),
+               " follows what reads a late input");
+    materialize(output, Layout(output->type()));
+  }
+  program_.pause_step_ = program_.steps_.size();
 }
 
 void Lowering::finish_outputs() {

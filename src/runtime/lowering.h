@@ -44,6 +44,10 @@ class Lowering {
   void add_step(Step step, bool fixed);
   int new_buffer(Buffer::Kind kind, size_t bytes, size_t place = 0);
 
+  /// Whether the second half of a run begins with this node at the latest.
+  bool reads_late_input(const Node& node) const;
+  /// Ends the first half of a run here: its outputs must be there.
+  void pause();
   void finish_outputs();
   void finish_gradients();
   void set_lifetimes();
@@ -58,6 +62,7 @@ class Lowering {
 
   Program& program_;
   std::unordered_map<const Value*, ValueState> values_;
+  bool paused_ = false;
   /// Last step that reads each variable's memory, by variable index.
   std::unordered_map<size_t, int> last_read_;
 };

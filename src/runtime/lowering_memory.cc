@@ -42,7 +42,9 @@ void Lowering::set_lifetimes() {
     for (int buffer : step.outputs) use(buffer, s);
     use(step.scratch, s);
   }
-  for (int buffer : program_.outputs_) use(buffer, count);
+  for (size_t i = 0; i < program_.outputs_.size(); ++i) {
+    use(program_.outputs_[i], i < program_.options_.early_outputs ? static_cast<int>(program_.pause_step_) : count);
+  }
   for (const auto& [variable, buffer] : program_.assignments_) use(buffer, count);
 
   std::map<int, int> gradients_in;  // of each memory

@@ -26,6 +26,10 @@ struct CompileOptions {
   /// Strict: no algorithm whose rounding differs from that of the plain sum (Winograd's convolution).
   Math math = Math::kFast;
   Tuning tuning = Tuning::kFixed;
+  /// The last so many inputs are given to Session::finish only: a run pauses before the first step that reads one, and
+  /// gives the first so many outputs, which must not depend on them.
+  size_t late_inputs = 0;
+  size_t early_outputs = 0;
   /// The only candidates to use, for tests, beside "reference", which alone means to use nothing else.
   std::vector<std::string> only_kernels;
 };
@@ -89,6 +93,8 @@ class Program {
   const std::vector<int>& outputs() const { return outputs_; }
   /// (variable, buffer) pairs copied at the end of a run.
   const std::vector<std::pair<size_t, int>>& assignments() const { return assignments_; }
+  /// The first step of the second half of a run; with no late inputs there is none.
+  size_t pause_step() const { return pause_step_; }
   size_t arena_bytes() const { return arena_bytes_; }
   size_t persistent_bytes() const { return persistent_bytes_; }
   void* persistent_memory() const { return persistent_.data(); }
@@ -114,6 +120,7 @@ class Program {
   std::vector<GradientSlot> gradients_;
   std::vector<int> outputs_;
   std::vector<std::pair<size_t, int>> assignments_;
+  size_t pause_step_ = 0;
   size_t arena_bytes_ = 0;
   size_t persistent_bytes_ = 0;
   size_t once_bytes_ = 0;
@@ -146,6 +153,12 @@ class Session {
   /// `on_gradient` is called from this thread as soon as a gradient is final.
   std::vector<Tensor> run(std::span<const Tensor> inputs, const GradientCallback& on_gradient = nullptr);
 
+  /// A run in two halves, for a program with late inputs: `begin` takes the others and gives the outputs that depend on
+  /// them alone, `finish` takes the late ones and gives the rest. The inputs of `begin` are kept for the second half,
+  /// which may be left out.
+  std::vector<Tensor> begin(std::span<const Tensor> inputs);
+  std::vector<Tensor> finish(std::span<const Tensor> late_inputs);
+
   /// Output `index` of the run under way, for a gradient callback; meaningful once the step that makes it has run.
   const void* output_data(size_t index) const { return address(program_->outputs()[index]); }
 
@@ -162,11 +175,20 @@ class Session {
   struct BoundStep;
   void* address(int buffer) const;
   void bind();
+  /// Takes the addresses of inputs from the one numbered `first` on.
+  void set_inputs(size_t first, std::span<const Tensor> inputs);
+  void run_steps(size_t first, size_t last, const GradientCallback& on_gradient);
+  std::vector<Tensor> read_outputs(size_t first, size_t last) const;
+  /// States take their new values; the run counts.
+  void end_run();
 
   std::shared_ptr<Program> program_;
   AlignedBuffer arena_;
   std::vector<BoundStep> bound_;
   std::vector<const void*> input_addresses_;
+  /// Those of a run that has paused.
+  std::vector<Tensor> held_inputs_;
+  bool paused_ = false;
   uint64_t step_ = 0;
   bool profile_ = false;
   std::vector<double> seconds_;

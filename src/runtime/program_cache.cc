@@ -5,19 +5,27 @@
 
 namespace thalweg {
 
-std::vector<Tensor> SessionPool::run(std::span<const Tensor> inputs) {
-  std::unique_ptr<Session> session;
+std::unique_ptr<Session> SessionPool::take() {
   {
     const std::lock_guard<std::mutex> lock(mutex_);
     if (!idle_.empty()) {
-      session = std::move(idle_.back());
+      std::unique_ptr<Session> session = std::move(idle_.back());
       idle_.pop_back();
+      return session;
     }
   }
-  if (session == nullptr) session = std::make_unique<Session>(program_);
-  std::vector<Tensor> outputs = session->run(inputs);
+  return std::make_unique<Session>(program_);
+}
+
+void SessionPool::give_back(std::unique_ptr<Session> session) {
   const std::lock_guard<std::mutex> lock(mutex_);
   idle_.push_back(std::move(session));
+}
+
+std::vector<Tensor> SessionPool::run(std::span<const Tensor> inputs) {
+  std::unique_ptr<Session> session = take();
+  std::vector<Tensor> outputs = session->run(inputs);
+  give_back(std::move(session));
   return outputs;
 }
 

@@ -19,6 +19,9 @@ class SessionPool {
   const std::shared_ptr<Program>& program() const { return program_; }
   /// Runs in an idle session, or in a new one.
   std::vector<Tensor> run(std::span<const Tensor> inputs);
+  /// An idle session, or a new one, for a caller that gives it back when its run is over.
+  std::unique_ptr<Session> take();
+  void give_back(std::unique_ptr<Session> session);
 
  private:
   std::shared_ptr<Program> program_;

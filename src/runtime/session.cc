@@ -64,20 +64,20 @@ void Session::bind() {
   seconds_.assign(steps.size(), 0.0);
 }
 
-std::vector<Tensor> Session::run(std::span<const Tensor> inputs, const GradientCallback& on_gradient) {
+void Session::set_inputs(size_t first, std::span<const Tensor> inputs) {
   const Graph& graph = program_->graph();
-  TW_REQUIRE(inputs.size() == graph.inputs().size(), "program of ", graph.name(), " takes ", graph.inputs().size(),
-             " inputs, got ", inputs.size());
   for (size_t i = 0; i < inputs.size(); ++i) {
-    TW_REQUIRE(inputs[i].defined() && inputs[i].type() == graph.inputs()[i]->type(), "input '",
-               graph.inputs()[i]->name(), "' was compiled for ", graph.inputs()[i]->type(), ", got ", inputs[i].type());
-    input_addresses_[i] = inputs[i].raw();
+    const Value& expected = *graph.inputs()[first + i];
+    TW_REQUIRE(inputs[i].defined() && inputs[i].type() == expected.type(), "input '", expected.name(),
+               "' was compiled for ", expected.type(), ", got ", inputs[i].type());
+    input_addresses_[first + i] = inputs[i].raw();
   }
-  use_threads(program_->options().threads);
-  program_->prepare();
+}
 
+void Session::run_steps(size_t first, size_t last, const GradientCallback& on_gradient) {
   using Clock = std::chrono::steady_clock;
-  for (size_t s = 0; s < bound_.size(); ++s) {
+  use_threads(program_->options().threads);
+  for (size_t s = first; s < last; ++s) {
     BoundStep& bound = bound_[s];
     for (const auto& [position, place] : bound.external)
       bound.inputs[position] = const_cast<void*>(input_addresses_[place]);
@@ -95,17 +95,66 @@ std::vector<Tensor> Session::run(std::span<const Tensor> inputs, const GradientC
                    slot->num_rows, slot->own_memory});
     }
   }
+}
+
+std::vector<Tensor> Session::read_outputs(size_t first, size_t last) const {
+  const Graph& graph = program_->graph();
   std::vector<Tensor> results;
-  for (size_t i = 0; i < graph.outputs().size(); ++i) {
+  for (size_t i = first; i < last; ++i) {
     results.emplace_back(graph.outputs()[i]->type());
     std::memcpy(results.back().raw(), address(program_->outputs()[i]), results.back().num_bytes());
   }
+  return results;
+}
+
+void Session::end_run() {
   for (const auto& [variable, buffer] : program_->assignments()) {
     std::memcpy(program_->variables().data(variable), address(buffer), program_->variables().layout(variable).bytes());
   }
   if (!program_->assignments().empty()) program_->variables().touch();
   ++step_;
   if (profile_) ++profiled_runs_;
+}
+
+std::vector<Tensor> Session::run(std::span<const Tensor> inputs, const GradientCallback& on_gradient) {
+  const Graph& graph = program_->graph();
+  TW_REQUIRE(program_->options().late_inputs == 0, "program of ", graph.name(), " runs in two halves");
+  TW_REQUIRE(inputs.size() == graph.inputs().size(), "program of ", graph.name(), " takes ", graph.inputs().size(),
+             " inputs, got ", inputs.size());
+  set_inputs(0, inputs);
+  program_->prepare();
+  run_steps(0, bound_.size(), on_gradient);
+  std::vector<Tensor> results = read_outputs(0, graph.outputs().size());
+  end_run();
+  return results;
+}
+
+std::vector<Tensor> Session::begin(std::span<const Tensor> inputs) {
+  const Graph& graph = program_->graph();
+  const size_t early = graph.inputs().size() - program_->options().late_inputs;
+  TW_REQUIRE(inputs.size() == early, "the first half of a run of ", graph.name(), " takes ", early, " inputs, got ",
+             inputs.size());
+  set_inputs(0, inputs);
+  held_inputs_.assign(inputs.begin(), inputs.end());
+  program_->prepare();
+  paused_ = false;
+  run_steps(0, program_->pause_step(), nullptr);
+  paused_ = true;
+  return read_outputs(0, program_->options().early_outputs);
+}
+
+std::vector<Tensor> Session::finish(std::span<const Tensor> late_inputs) {
+  const Graph& graph = program_->graph();
+  TW_REQUIRE(paused_, "the second half of a run of ", graph.name(), " follows a first half, once");
+  const size_t late = program_->options().late_inputs;
+  TW_REQUIRE(late_inputs.size() == late, "the second half of a run of ", graph.name(), " takes ", late, " inputs, got ",
+             late_inputs.size());
+  set_inputs(graph.inputs().size() - late, late_inputs);
+  paused_ = false;
+  run_steps(program_->pause_step(), bound_.size(), nullptr);
+  std::vector<Tensor> results = read_outputs(program_->options().early_outputs, graph.outputs().size());
+  held_inputs_.clear();
+  end_run();
   return results;
 }
 

@@ -1,6 +1,8 @@
 // Copyright The Thalweg Authors. SPDX-License-Identifier: Apache-2.0
 #include <gtest/gtest.h>
 
+#include <cmath>
+
 #include "support/op_check.h"
 #include "thalweg/ops.h"
 #include "thalweg/passes.h"
@@ -31,6 +33,21 @@ TEST(Simplify, KeepsNodesThatDifferInAnAttribute) {
   graph.mark_output(ops::add(ops::leaky_relu(x, 0.1), ops::leaky_relu(x, 0.10000001)));
   simplify(graph);
   EXPECT_EQ(count(graph, "leaky_relu"), 2U);
+}
+
+TEST(Simplify, TakesOnlyConstantsOfEqualContentForEqual) {
+  Graph graph;
+  Value* x = graph.input("x", {DType::kF32, {4}});
+  for (const double number : {0.0, std::nan(""), -0.0, 1.0, 0.0, std::nan("")}) {
+    graph.mark_output(ops::maximum(x, ops::scalar_like(x, number)));
+  }
+  simplify(graph);
+  const auto& outputs = graph.outputs();
+  for (size_t i = 0; i < 4; ++i) {
+    for (size_t k = 0; k < i; ++k) EXPECT_NE(outputs[i], outputs[k]) << i << ' ' << k;
+  }
+  EXPECT_EQ(outputs[4], outputs[0]);
+  EXPECT_EQ(outputs[5], outputs[1]);
 }
 
 TEST(Simplify, RemovesWhatChangesNothing) {

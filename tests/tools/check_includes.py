@@ -56,6 +56,7 @@ PUBLIC_HEADER = {
     "tensorboard": "formats",
     "fit_data": "train",
     "rate_finder": "train",
+    "gradient_function": "train",
     "c_api": "capi",
     "c_training": "capi",
     "c_scores": "capi",

@@ -6,7 +6,7 @@ import torch
 
 from thalweg import ops
 from thalweg._core import Value, torch_functions
-from thalweg._torch.free import Counted, Filled, FreeSize
+from thalweg._torch.free import Counted, FreeSize, filled
 from thalweg._torch.registry import converts
 
 
@@ -14,13 +14,37 @@ def _register_unary(name, function):
     @converts(name)
     def convert(converter, x, *numbers, **named):
         named = {key: float(number) for key, number in named.items()}
-        return function(converter.value(x), *map(float, numbers), **named)
+        # The type is that of the result, as whole numbers have no sine.
+        return function(converter.value(x, converter.dtype()), *map(float, numbers), **named)
 
 
 # The engine knows PyTorch's names of its functions.
 for _name, _op in torch_functions().items():
     _register_unary(_name, getattr(ops, _op))
-_register_unary("bitwise_not.default", ops.logical_not)
+_register_unary("trunc.default", lambda x: ops.sign(x) * ops.floor(ops.abs(x)))
+
+
+@converts("logical_not.default")
+def logical_not(converter, x):
+    return ops.logical_not(converter.value(x, torch.bool))
+
+
+@converts("bitwise_not.default")
+def bitwise_not(converter, x):
+    x = converter.value(x)
+    return ops.logical_not(x) if x.dtype == "bool" else ops.bit_not(x)
+
+
+@converts("isnan.default")
+def isnan(converter, x):
+    x = converter.value(x)
+    return ops.logical_not(ops.equal(x, x))
+
+
+@converts("isinf.default")
+def isinf(converter, x):
+    x = ops.abs(converter.value(x))
+    return ops.equal(x, ops.scalar_like(x, math.inf))
 
 
 @converts("expm1.default")
@@ -38,19 +62,24 @@ def hardtanh(converter, x, min_val=-1.0, max_val=1.0):
     return ops.clip(converter.value(x), float(min_val), float(max_val))
 
 
-@converts("clamp.default")
+@converts("clamp.default", "clamp.Tensor")
 def clamp(converter, x, min=None, max=None):
-    low = -math.inf if min is None else float(min)
-    high = math.inf if max is None else float(max)
-    return ops.clip(converter.value(x), low, high)
+    dtype = converter.dtype()
+    if dtype.is_floating_point and not any(isinstance(bound, (Value, torch.Tensor)) for bound in (min, max)):
+        low = -math.inf if min is None else float(min)
+        high = math.inf if max is None else float(max)
+        return ops.clip(converter.value(x, dtype), low, high)
+    if min is not None:
+        x = ops.maximum(*converter.aligned([x, min], dtype))
+    return x if max is None else ops.minimum(*converter.aligned([x, max], dtype))
 
 
-@converts("clamp_min.default")
+@converts("clamp_min.default", "clamp_min.Tensor")
 def clamp_min(converter, x, min):
     return clamp(converter, x, min=min)
 
 
-@converts("clamp_max.default")
+@converts("clamp_max.default", "clamp_max.Tensor")
 def clamp_max(converter, x, max):
     return clamp(converter, x, max=max)
 
@@ -80,10 +109,14 @@ def prelu(converter, x, weight):
 def _operands(converter, a, b):
     """Both with the element type of the result; a number stays one if it is the second."""
     dtype = converter.dtype()
-    left = converter.value(a, dtype)
-    if isinstance(b, (bool, int, float)):
-        return left, float(b) if dtype.is_floating_point else converter.value(b, dtype)
-    return left, converter.value(b, dtype)
+    if isinstance(b, (bool, int, float)) and dtype.is_floating_point:
+        return converter.value(a, dtype), float(b)
+    return converter.aligned([a, b], dtype)
+
+
+def _choosing(of_numbers, of_bools):
+    """One function for numbers and another for bools, which have no arithmetic: PyTorch computes with 0 and 1."""
+    return lambda a, b: (of_bools if a.dtype == "bool" else of_numbers)(a, b)
 
 
 def _register_binary(name, function):
@@ -92,7 +125,7 @@ def _register_binary(name, function):
         return function(*_operands(converter, a, b))
 
 
-for _name, _function in {"mul": ops.mul, "pow": ops.pow}.items():
+for _name, _function in {"mul": _choosing(ops.mul, ops.logical_and), "pow": ops.pow}.items():
     _register_binary(_name, _function)
 
 
@@ -105,18 +138,18 @@ def power(converter, base, exponent):
 
 @converts("minimum.default")
 def minimum(converter, a, b):
-    return ops.minimum(*_operands(converter, a, b))
+    return _choosing(ops.minimum, ops.logical_and)(*_operands(converter, a, b))
 
 
 @converts("maximum.default")
 def maximum(converter, a, b):
-    return ops.maximum(*_operands(converter, a, b))
+    return _choosing(ops.maximum, ops.logical_or)(*_operands(converter, a, b))
 
 
 @converts("add.Tensor", "add.Scalar")
 def add(converter, a, b, alpha=1):
     left, right = _operands(converter, a, b)
-    return ops.add(left, right if alpha == 1 else right * alpha)
+    return _choosing(ops.add, ops.logical_or)(left, right if alpha == 1 else right * alpha)
 
 
 @converts("sub.Tensor", "sub.Scalar")
@@ -135,18 +168,40 @@ def div(converter, a, b):
     return ops.div(*_operands(converter, a, b))
 
 
+@converts("div.Tensor_mode", "div.Scalar_mode")
+def div_rounded(converter, a, b, rounding_mode=None):
+    left, right = _operands(converter, a, b)
+    if rounding_mode is None:
+        return ops.div(left, right)
+    if converter.dtype().is_floating_point:
+        quotient = ops.div(left, right)
+        return ops.floor(quotient) if rounding_mode == "floor" else ops.sign(quotient) * ops.floor(ops.abs(quotient))
+    if rounding_mode == "floor":
+        left = left - ops.modulo(left, right)
+    # Division of whole numbers drops the fraction.
+    return ops.div(left, right)
+
+
+@converts("floor_divide.default")
+def floor_divide(converter, a, b):
+    return div_rounded(converter, a, b, "floor")
+
+
 @converts("remainder.Tensor", "remainder.Scalar")
 def remainder(converter, a, b):
     left, right = _operands(converter, a, b)
     return ops.modulo(left, right)
 
 
+@converts("fmod.Tensor", "fmod.Scalar")
+def fmod(converter, a, b):
+    left, right = _operands(converter, a, b)
+    return ops.modulo(left, right, truncated=True)
+
+
 def _comparison(converter, function, a, b):
-    if isinstance(b, (bool, int, float)):
-        left = converter.value(a)
-        return function(left, ops.scalar_like(left, float(b)))
-    left, right = converter.value(a), converter.value(b)
-    return function(left, right if left.dtype == right.dtype else ops.cast(right, left.dtype))
+    given = [argument.meta["val"] if isinstance(argument, torch.fx.Node) else argument for argument in converter.node.args]
+    return function(*converter.aligned([a, b], torch.result_type(*given)))
 
 
 def _register_comparison(name, function):
@@ -166,20 +221,25 @@ for _name, _function in {
     _register_comparison(_name, _function)
 
 
-@converts("logical_and.default", "bitwise_and.Tensor")
-def logical_and(converter, a, b):
-    return ops.logical_and(converter.value(a), converter.value(b))
+def _register_logical(name, function, of_bits):
+    @converts(f"logical_{name}.default")
+    def logical(converter, a, b):
+        return function(*converter.aligned([a, b], torch.bool))
+
+    @converts(f"bitwise_{name}.Tensor", f"bitwise_{name}.Scalar", f"__{name}__.Tensor", f"__{name}__.Scalar")
+    def bitwise(converter, a, b):
+        return _choosing(of_bits, function)(*converter.aligned([a, b], converter.dtype()))
 
 
-@converts("logical_or.default", "bitwise_or.Tensor")
-def logical_or(converter, a, b):
-    return ops.logical_or(converter.value(a), converter.value(b))
+_register_logical("and", ops.logical_and, ops.bit_and)
+_register_logical("or", ops.logical_or, ops.bit_or)
+_register_logical("xor", ops.logical_xor, ops.bit_xor)
 
 
 @converts("where.self", "where.ScalarOther", "where.ScalarSelf", "where.Scalar")
 def where(converter, condition, a, b):
     dtype = converter.dtype()
-    return ops.where(converter.value(condition), converter.value(a, dtype), converter.value(b, dtype))
+    return ops.where(*converter.aligned([condition, a, b], [torch.bool, dtype, dtype]))
 
 
 @converts("masked_fill.Scalar", "masked_fill.Tensor")
@@ -206,18 +266,13 @@ def detach(converter, x):
 
 @converts("to.dtype", "_to_copy.default", "to.dtype_layout", "type_as.default", "to.device")
 def cast(converter, x, *_, **__):
-    if isinstance(x, Filled):
-        return Filled(x.shape, x.number, converter.dtype())
     if isinstance(x, Counted):
         return Counted(x.size, converter.dtype(), x.step)
     return converter.value(x, converter.dtype())
 
 
 def _filled(converter, number):
-    shape, dtype = converter.shape(), converter.dtype()
-    if all(isinstance(size, int) for size in shape):
-        return torch.full(shape, number, dtype=dtype)
-    return Filled(shape, number, dtype)
+    return filled(converter.shape(), number, converter.dtype())
 
 
 @converts("zeros.default", "new_zeros.default", "zeros_like.default", "empty.memory_format", "empty_like.default")

@@ -1,6 +1,7 @@
 """Builds a Thalweg graph from a program that torch.export made."""
 
 import collections
+import collections.abc
 import operator
 import warnings
 
@@ -9,44 +10,36 @@ import torch.utils._pytree as pytree
 from torch.export.graph_signature import InputKind, OutputKind
 
 import thalweg._torch.arithmetic  # noqa: F401 (these register conversions)
+import thalweg._torch.attention  # noqa: F401
 import thalweg._torch.bags  # noqa: F401
+import thalweg._torch.indexing  # noqa: F401
 import thalweg._torch.layers  # noqa: F401
+import thalweg._torch.norms  # noqa: F401
 import thalweg._torch.recurrent  # noqa: F401
 import thalweg._torch.reductions  # noqa: F401
 import thalweg._torch.shapes  # noqa: F401
 from thalweg import ops
 from thalweg._core import Error, Graph, Model, Value
 from thalweg._torch.export import BatchNotFree, decompose, export_module
-from thalweg._torch.free import Counted, Filled, FreeSize, size_from
+from thalweg._torch.folding import fold
+from thalweg._torch.free import Deferred, FreeSize, Repeated, size_from
+from thalweg._torch.outputs import output_names
 from thalweg._torch.problems import ASSERTIONS, Missing, Problems, is_operator
 from thalweg._torch.registry import CONVERSIONS
 from thalweg._torch.tied import TiedModel
+from thalweg._torch.weights import ModelWeights, computed_dtype, held, name_of_dtype
 
 # What an operator is expressed by may have to be expressed by something simpler in turn.
 _ATTEMPTS = 4
 _FOLLOWED = {operator.getitem: lambda converter, sequence, index: sequence[index]}
 
 
-def name_of_dtype(dtype):
-    """As numpy names it."""
-    return str(dtype).removeprefix("torch.")
-
-
-def computed_dtype(dtype):
-    """The element type that stands for one of PyTorch: bfloat16 and float16 are computed in float32.
-
-    What a module is stored in need not be what it is computed in; that is for the model's precision to say.
-    """
-    return torch.float32 if dtype in (torch.bfloat16, torch.float16) else dtype
-
-
-def _held(tensor):
-    """A tensor of the module as the graph holds it."""
-    return tensor.detach().to(computed_dtype(tensor.dtype)).contiguous()
-
-
 def _conversion(target):
     return _FOLLOWED.get(target) or CONVERSIONS.get(str(target))
+
+
+def _free_places(shape):
+    return [place for place, size in enumerate(shape) if size is None or isinstance(size, FreeSize)]
 
 
 def _gives_size(node):
@@ -57,8 +50,10 @@ def _gives_size(node):
 class Converter:
     """Walks over the nodes of an exported program; conversions call its methods."""
 
-    def __init__(self, program, name):
+    def __init__(self, program, name, training, weights):
         self.program = program
+        self.training = training
+        self.weights = weights
         self.graph = Graph(name)
         self.node = None
         self.problems = Problems()
@@ -66,12 +61,17 @@ class Converter:
         self.outputs = []
         # The element type that the module gives each of them; None for what is no tensor.
         self.output_dtypes = []
+        # The inputs that a caller gives, in order.
+        self.user_inputs = []
         # For each free size of an input, by name: the number of that input, and the dimension.
         self.free_sizes = {}
         # Parameters have one name in the graph; the other names of those that are shared, each with that one.
         self.other_names = {}
+        # How many operators have drawn at random.
+        self.draws = 0
         self._results = {}
         self._shared = {}
+        self._marked = []
         signature = program.graph_signature
         self._specs = {spec.arg.name: spec for spec in signature.input_specs}
         self._mutated = {spec.target for spec in signature.output_specs if spec.kind == OutputKind.BUFFER_MUTATION}
@@ -84,19 +84,22 @@ class Converter:
             except Error as error:
                 self.problems.add_refused(node, str(error))
                 self._results[node] = Missing()
+            except Exception as error:
+                # Of arguments that a conversion does not expect: whoever reads of it should know where.
+                self.problems.add_refused(node, f"{type(error).__name__}: {error}")
+                self._results[node] = Missing()
 
     # What conversions ask for.
 
     def value(self, given, dtype=None):
-        """A value of the graph for a value, a constant tensor or a filled one; cast to `dtype` if that differs."""
+        """A value of the graph for a value, a constant, a number; cast to `dtype` if that differs."""
         dtype = None if dtype is None else computed_dtype(dtype)
-        if isinstance(given, Filled):
-            given = self.fill(given)
-        elif isinstance(given, Counted):
-            steps = self.fill(Filled([given.size], given.step, torch.int64))
-            given = self.value(ops.cumsum(steps, 0, exclusive=True), given.dtype)
+        if isinstance(given, Repeated):
+            given = self.repeat(self.value(given.tensor, dtype), given.shape)
+        elif isinstance(given, Deferred):
+            given = given.value(self, dtype)
         elif isinstance(given, torch.Tensor):
-            given = self.graph.constant(_held(given if dtype is None else given.to(dtype)))
+            given = self.graph.constant(held(given if dtype is None else given.to(dtype)))
         elif not isinstance(given, Value):
             given = self.graph.constant(torch.tensor(given, dtype=dtype or self.dtype()))
         wanted = None if dtype is None else name_of_dtype(dtype)
@@ -115,19 +118,48 @@ class Converter:
         """The same of an argument."""
         return [size_from(size) for size in self.node.args[index].meta["val"].shape]
 
-    def fill(self, filled):
-        """A filled tensor as a value: a number, expanded along the batch of an input."""
-        free = [size for size in filled.shape if isinstance(size, FreeSize)]
+    def repeat(self, value, shape):
+        """A value expanded to a shape with a free size, which only an input can tell."""
+        free = [size for size in shape if isinstance(size, FreeSize)]
+        if len(free) == 1 and free[0].factor > 1:
+            return self._repeat_multiple(value, shape, free[0])
         if len(free) != 1 or free[0].expression not in self.free_sizes:
-            self.fail(f"makes a tensor of shape {filled.shape}: only the batch may be free")
+            self.fail(f"makes a tensor of shape {shape}: only the batch may be free")
         number, dim = self.free_sizes[free[0].expression]
         given = self.graph.inputs[number]
         others = [other for other in range(given.ndim) if other != dim]
         batch = ops.slice(given, [0] * len(others), [1] * len(others), others) if others else given
-        like = ops.reshape(batch, [-1 if isinstance(size, FreeSize) else 1 for size in filled.shape])
-        number = self.graph.constant(torch.tensor(filled.number, dtype=filled.dtype))
-        (value,) = self.graph.add("expand_like", [number, like])
-        return ops.expand(value, [-1 if isinstance(size, FreeSize) else size for size in filled.shape])
+        like = ops.reshape(batch, [-1 if isinstance(size, FreeSize) else 1 for size in shape])
+        like = ops.expand(like, [-1 if isinstance(size, FreeSize) else size for size in shape])
+        (value,) = self.graph.add("expand_like", [value, like])
+        return value
+
+    def _repeat_multiple(self, value, shape, size):
+        """Along a multiple of the batch, as of heads: two dimensions as one. What has the others is repeated as a whole."""
+        place = shape.index(size)
+        value = ops.unsqueeze(value, list(range(len(shape) - value.ndim))) if value.ndim < len(shape) else value
+        if value.shape[place] not in (1, size.factor):
+            self.fail(f"makes a tensor of shape {shape} of one of shape {list(value.shape)}")
+        before, after = shape[:place], shape[place + 1 :]
+        value = self.repeat(ops.unsqueeze(value, [place]), [*before, size.divided_by(size.factor), size.factor, *after])
+        return ops.reshape(value, [*before, -1, *after])
+
+    def aligned(self, operands, dtypes=None):
+        """Values to be broadcast together, of one element type or of one each.
+
+        Constants are not repeated along what another one has free.
+        """
+        dtypes = dtypes if isinstance(dtypes, list) else [dtypes] * len(operands)
+        given_values = [(given, dtype) for given, dtype in zip(operands, dtypes) if isinstance(given, (Value, Deferred))]
+        values = {id(given): self.value(given, dtype) for given, dtype in given_values}
+        free = {place - value.ndim for value in values.values() for place in _free_places(value.shape)}
+
+        def aligned(given, dtype):
+            if isinstance(given, Repeated) and {place - len(given.shape) for place in _free_places(given.shape)} <= free:
+                given = given.tensor
+            return self.value(values.get(id(given), given), dtype)
+
+        return [aligned(given, dtype) for given, dtype in zip(operands, dtypes)]
 
     def fail(self, reason):
         """Refuses the present operator; the walk goes on, so that one error can tell all that is refused."""
@@ -151,10 +183,10 @@ class Converter:
             return self._input(spec.arg.name) if isinstance(given, torch.Tensor) else given
         if spec.kind == InputKind.PARAMETER:
             return self._parameter(spec.target)
-        if spec.kind == InputKind.BUFFER and spec.target in self._mutated:
-            return self.graph.state(spec.target, _held(self.program.state_dict[spec.target]))
-        held = self.program.state_dict if spec.target in self.program.state_dict else self.program.constants
-        return held[spec.target].detach()
+        known = self.program.state_dict if spec.target in self.program.state_dict else self.program.constants
+        if spec.kind != InputKind.BUFFER:
+            return known[spec.target].detach()
+        return self.weights.buffer(self.graph, spec.target, known[spec.target], spec.target in self._mutated)
 
     def _parameter(self, name):
         parameter = self.program.state_dict[name]
@@ -162,7 +194,7 @@ class Converter:
         if known is not None:
             self.other_names[name] = known.name
             return known
-        value = self.graph.parameter(name, _held(parameter), parameter.requires_grad)
+        value = self.weights.parameter(self.graph, name, parameter)
         self._shared[id(parameter)] = value
         return value
 
@@ -174,7 +206,9 @@ class Converter:
         for dim, size in enumerate(sizes):
             if isinstance(size, FreeSize) and size.is_symbol:
                 self.free_sizes.setdefault(size.expression, (number, dim))
-        return self.graph.input(name, shape, name_of_dtype(computed_dtype(example.dtype)))
+        value = self.graph.input(name, shape, name_of_dtype(computed_dtype(example.dtype)))
+        self.user_inputs.append(value)
+        return value
 
     def _call(self, node):
         if _gives_size(node):
@@ -183,11 +217,10 @@ class Converter:
             return None
         arguments = torch.fx.map_arg(node.args, self._resolve)
         named = torch.fx.map_arg(node.kwargs, self._resolve)
+        folded = fold(node, arguments, named)
+        if folded is not None:
+            return folded
         leaves = pytree.tree_leaves((arguments, named))
-        random = torch.Tag.nondeterministic_seeded in getattr(node.target, "tags", ())
-        if not random and not any(isinstance(leaf, (Value, Filled, Counted, FreeSize, Missing)) for leaf in leaves):
-            # Nothing in it depends on inputs, parameters or the batch: PyTorch itself can compute it.
-            return node.target(*arguments, **named)
         conversion = _conversion(node.target)
         missing = [leaf for leaf in leaves if isinstance(leaf, Missing)]
         if conversion is None and is_operator(node.target):
@@ -207,15 +240,25 @@ class Converter:
             return
         for spec, result in zip(self.program.graph_signature.output_specs, results):
             if spec.kind == OutputKind.BUFFER_MUTATION:
-                self.graph.assign(self.graph.find(spec.target), self.value(self._results[result]))
+                self.weights.change(self.graph, spec.target, self.value(self._results[result]))
             elif spec.kind == OutputKind.USER_OUTPUT:
                 self.outputs.append(self._output(result))
                 self.output_dtypes.append(self._dtype_of(result))
-        values = [output for output in self.outputs if isinstance(output, Value)]
-        if not values:
+        is_tensor = [isinstance(output, Value) for output in self.outputs]
+        if not any(is_tensor):
             self.fail("the module returns no tensor")
-        for number, value in enumerate(values):
-            self.graph.mark_output(value, "output" if len(values) == 1 else f"output{number}")
+        names = output_names(self.program.call_spec.out_spec, is_tensor)
+        for number, output in enumerate(self.outputs):
+            if is_tensor[number]:
+                self.outputs[number] = self._mark_output(output, names[number])
+
+    def _mark_output(self, value, name):
+        """What has a name already, as an input or another output, gets another one for this."""
+        if value.kind != "computed" or any(value is known for known in self._marked):
+            value = ops.reshape(value, [0] * value.ndim)
+        self.graph.mark_output(value, name)
+        self._marked.append(value)
+        return value
 
     @staticmethod
     def _dtype_of(result):
@@ -224,14 +267,14 @@ class Converter:
 
     def _output(self, result):
         given = self._results[result] if isinstance(result, torch.fx.Node) else result
-        return self.value(given) if isinstance(given, (Value, torch.Tensor, Filled, Counted)) else given
+        return self.value(given) if isinstance(given, (Value, torch.Tensor, Repeated, Deferred)) else given
 
 
-def convert_module(module, args, kwargs, *, batch_dim, training):
+def convert_module(module, args, kwargs, *, batch_dim, training, weights=ModelWeights):
     """The converter of a module, which holds the graph and what of the module's way to be called is not in it."""
     program = export_module(module, args, kwargs, batch_dim, training)
     for _ in range(_ATTEMPTS):
-        converter = Converter(program, type(module).__name__)
+        converter = Converter(program, type(module).__name__, training, weights())
         converter.convert()
         if not converter.problems:
             return converter
@@ -240,6 +283,13 @@ def convert_module(module, args, kwargs, *, batch_dim, training):
             break
         program = simpler
     raise Error(converter.problems.report())
+
+
+def _arguments(example_inputs):
+    """(positional, by name): a mapping, as tokenizers give, has the names of arguments."""
+    if isinstance(example_inputs, collections.abc.Mapping):
+        return (), dict(example_inputs)
+    return (example_inputs if isinstance(example_inputs, (tuple, list)) else (example_inputs,)), {}
 
 
 def from_torch(
@@ -253,7 +303,9 @@ def from_torch(
 ) -> Model:
     """A model that computes what a PyTorch module does, for inference and for training.
 
-    ``example_inputs`` is a tensor or a tuple of what the module's forward takes. The first dimension of each tensor
+    ``example_inputs`` is a tensor, a tuple of what the module's forward takes, or a dict of it by name, as tokenizers
+    give; the model's inputs have the names of forward's arguments, and its outputs those of the fields and keys of what
+    forward returns, if it has any. The first dimension of each tensor
     stays free unless ``free_batch`` is off; all other sizes are those of the examples. ``batch_dim=1`` is for modules
     that take sequences first, [time, batch, features], as PyTorch's do unless they are made with batch_first: it leaves
     the second free in place of the first. Where that cannot be, the dimension is free that has the size of the first
@@ -272,17 +324,17 @@ def from_torch(
     >>> model.weight_names()
     ['0.weight', '0.bias', '2.weight', '2.bias']
     """
-    examples = example_inputs if isinstance(example_inputs, (tuple, list)) else (example_inputs,)
+    args, kwargs = _arguments(example_inputs)
     failure = None
     try:
         converted = convert_module(
-            module, examples, {}, batch_dim=batch_dim if free_batch else None, training=training
+            module, args, kwargs, batch_dim=batch_dim if free_batch else None, training=training
         )
     except BatchNotFree as error:
         failure = error.__cause__
     if failure is not None:
         # If the module does not take the examples in the first place, this tells it.
-        converted = convert_module(module, examples, {}, batch_dim=None, training=training)
+        converted = convert_module(module, args, kwargs, batch_dim=None, training=training)
         reason = str(failure).strip().partition("\n")[0]
         warnings.warn(f"the sizes of the model's inputs are fixed, torch.export fails otherwise: {reason}", stacklevel=2)
     if converted.other_names:

@@ -1,7 +1,10 @@
 """Drives torch.export: a module and example inputs become a functional graph of operators."""
 
+import collections.abc
 import contextlib
+import dataclasses
 import inspect
+import sys
 import traceback
 import warnings
 
@@ -33,6 +36,7 @@ def export_module(module, args, kwargs, batch_dim, training):
     """The exported program, with changes in place made functional; with `batch_dim` None all sizes are fixed."""
     if not isinstance(module, torch.nn.Module):
         raise TypeError(f"from_torch takes a torch.nn.Module, not a {type(module).__name__}")
+    _register_dataclasses((args, kwargs))
     leaves, structure = pytree.tree_flatten((tuple(args), dict(kwargs)))
     if not any(isinstance(leaf, torch.Tensor) for leaf in leaves):
         raise InputError("no example input is a torch.Tensor")
@@ -108,9 +112,41 @@ def _export(module, args, kwargs, shapes):
     with torch.inference_mode(False), torch.enable_grad(), warnings.catch_warnings():
         # Recurrent layers look after their weights in a way that is none of the caller's business.
         warnings.filterwarnings("ignore", message=".*_flat_weights.* assigned during export")
-        program = torch.export.export(module, tuple(args), dict(kwargs), dynamic_shapes=shapes, strict=False)
+        with _known_structures(module):
+            program = torch.export.export(module, tuple(args), dict(kwargs), dynamic_shapes=shapes, strict=False)
         _detach_where_gradients_are_off(program.graph_module)
         return program.run_decompositions({})
+
+
+@contextlib.contextmanager
+def _known_structures(module):
+    """Within, what a module returns may hold any dataclass, and the caches of transformers' text models."""
+    if "transformers" in sys.modules:
+        # Other versions than those that have it may need nothing of the kind.
+        with contextlib.suppress(ImportError):
+            from transformers.integrations.executorch import register_dynamic_cache_export_support
+
+            register_dynamic_cache_export_support()
+    handle = module.register_forward_hook(lambda _, __, result: _register_dataclasses(result))
+    try:
+        yield
+    finally:
+        handle.remove()
+
+
+def _register_dataclasses(structure):
+    """Tells PyTorch of the dataclasses in a structure that it does not know."""
+    if dataclasses.is_dataclass(structure) and not isinstance(structure, type):
+        if type(structure) not in pytree.SUPPORTED_NODES:
+            torch.export.register_dataclass(type(structure))
+        for field in dataclasses.fields(structure):
+            _register_dataclasses(getattr(structure, field.name))
+    elif isinstance(structure, collections.abc.Mapping):
+        for part in structure.values():
+            _register_dataclasses(part)
+    elif isinstance(structure, (tuple, list)):
+        for part in structure:
+            _register_dataclasses(part)
 
 
 def _detach_where_gradients_are_off(graph_module):

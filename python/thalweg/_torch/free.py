@@ -2,6 +2,8 @@
 
 import torch
 
+from thalweg import ops
+
 
 class FreeSize:
     """A size that depends on the batch. Two of the same expression are equal in every run."""
@@ -24,10 +26,20 @@ class FreeSize:
         """Rather than something computed of one."""
         return self._symbolic.is_symbol
 
+    @property
+    def factor(self):
+        """The whole number that this is a multiple of, whatever the batch."""
+        number = self._symbolic.as_coeff_Mul()[0]
+        return int(number) if number.is_integer else 1
+
     def divided_by(self, number):
         """The size that this is a multiple of by `number`, whatever the batch; None if it need not be one."""
         quotient = self._symbolic / number
         return FreeSize(quotient) if quotient.is_integer else None
+
+    def value_for_one(self):
+        """In a run with one sample."""
+        return self.value({str(symbol): 1 for symbol in self._symbolic.free_symbols})
 
     def value(self, sizes):
         """In a run in which each symbol has the size that `sizes` gives for its name."""
@@ -42,22 +54,48 @@ def size_from(value):
     return value
 
 
-class Filled:
-    """A tensor of one number whose shape holds free sizes."""
+class Repeated:
+    """A constant that is the same for every sample: known but for how often it is repeated along free dimensions.
 
-    def __init__(self, shape, number, dtype):
+    ``tensor`` has 1 in their places; ``shape`` has FreeSize.
+    """
+
+    def __init__(self, tensor, shape):
+        self.tensor = tensor
         self.shape = list(shape)
-        self.number = number
-        self.dtype = dtype
+
+    @property
+    def dtype(self):
+        return self.tensor.dtype
+
+    def is_zero(self):
+        return not self.tensor.any()
 
 
-class Counted:
+def filled(shape, number, dtype):
+    """A tensor of one number: a constant, or a repeated one if sizes are free."""
+    tensor = torch.full([1 if isinstance(size, FreeSize) else size for size in shape], number, dtype=dtype)
+    return Repeated(tensor, shape) if any(isinstance(size, FreeSize) for size in shape) else tensor
+
+
+class Deferred:
+    """Stands for a value of the graph that is made when somebody needs it as such.
+
+    ``value(converter, dtype)`` makes it, of any element type: it is cast if it is another one.
+    """
+
+
+class Counted(Deferred):
     """The numbers 0, step, 2 * step, ...: as many as a free size says."""
 
     def __init__(self, size, dtype, step=1):
         self.size = size
         self.dtype = dtype
         self.step = step
+
+    def value(self, converter, dtype=None):
+        steps = converter.value(filled([self.size], self.step, torch.int64))
+        return converter.value(ops.cumsum(steps, 0, exclusive=True), self.dtype)
 
 
 def reshape_target(shape, target):

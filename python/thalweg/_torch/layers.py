@@ -1,11 +1,8 @@
-"""Layers: convolutions, pools, products, normalisation, attention, dropout."""
+"""Layers: convolutions, pools, products, softmax, tables, resizing."""
 
 import math
 
-import torch
-
 from thalweg import ops
-from thalweg._torch.free import Filled
 from thalweg._torch.registry import converts
 
 
@@ -137,79 +134,6 @@ def addmm(converter, bias, a, b, beta=1, alpha=1):
     return product + (added if beta == 1 else added * beta)
 
 
-def _affine(converter, x, weight, bias, axis=1):
-    """Scale and shift of the channels: those given, else 1 and 0."""
-    channels = x.shape[axis]
-    scale = torch.ones(channels) if weight is None else weight
-    shift = torch.zeros(channels) if bias is None else bias
-    return converter.value(scale), converter.value(shift)
-
-
-@converts("_native_batch_norm_legit_functional.default")
-def batch_norm(converter, x, weight, bias, running_mean, running_var, training, momentum, eps):
-    if not training:
-        return (batch_norm_inference(converter, x, weight, bias, running_mean, running_var, momentum, eps)[0],)
-    x = converter.value(x)
-    scale, shift = _affine(converter, x, weight, bias)
-    attributes = {"epsilon": eps, "running_mean": running_mean.name, "running_variance": running_var.name}
-    y, mean, variance = converter.graph.add("batch_norm", [x, scale, shift, None], attributes)
-    count = ops.element_count(x, [0, *range(2, x.ndim)])
-    unbiased = variance * (count / ops.maximum(count - 1.0, 1.0))
-    new_mean = running_mean * (1.0 - momentum) + mean * momentum
-    new_variance = running_var * (1.0 - momentum) + unbiased * momentum
-    return (y, mean, ops.rsqrt(variance + eps), new_mean, new_variance)
-
-
-@converts("_native_batch_norm_legit_no_training.default")
-def batch_norm_inference(converter, x, weight, bias, running_mean, running_var, momentum, eps):
-    x = converter.value(x)
-    scale, shift = _affine(converter, x, weight, bias)
-    mean, variance = converter.value(running_mean), converter.value(running_var)
-    return (ops.batch_norm_inference(x, scale, shift, mean, variance, eps), None, None)
-
-
-@converts("batch_norm.default")
-def batch_norm_composite(converter, x, weight, bias, running_mean, running_var, training, momentum, eps, _=False):
-    if training and running_mean is not None:
-        return batch_norm(converter, x, weight, bias, running_mean, running_var, training, momentum, eps)[0]
-    if training:
-        converter.fail("keeps no running statistics (track_running_stats=False)")
-    return batch_norm_inference(converter, x, weight, bias, running_mean, running_var, momentum, eps)[0]
-
-
-@converts("layer_norm.default")
-def layer_norm(converter, x, normalized_shape, weight=None, bias=None, eps=1e-5, _=False):
-    scale, shift = _optional(converter, weight), _optional(converter, bias)
-    return ops.layer_norm(converter.value(x), scale, shift, -len(normalized_shape), eps)
-
-
-@converts("native_layer_norm.default")
-def native_layer_norm(converter, x, normalized_shape, weight, bias, eps):
-    return (layer_norm(converter, x, normalized_shape, weight, bias, eps), None, None)
-
-
-@converts("group_norm.default")
-def group_norm(converter, x, num_groups, weight=None, bias=None, eps=1e-5, _=True):
-    scale, shift = _optional(converter, weight), _optional(converter, bias)
-    return ops.group_norm(converter.value(x), scale, shift, num_groups, eps)
-
-
-@converts("native_group_norm.default")
-def native_group_norm(converter, x, weight, bias, n, c, hxw, group, eps):
-    return (group_norm(converter, x, group, weight, bias, eps), None, None)
-
-
-@converts("instance_norm.default")
-def instance_norm(converter, x, weight, bias, running_mean, running_var, use_input_stats, momentum, eps, _=False):
-    if not use_input_stats:
-        return batch_norm_inference(converter, x, weight, bias, running_mean, running_var, momentum, eps)[0]
-    if running_mean is not None:
-        converter.fail("would learn running statistics (track_running_stats=True): convert with training=False to use them")
-    x = converter.value(x)
-    # Each channel is a group of its own.
-    return ops.group_norm(x, _optional(converter, weight), _optional(converter, bias), x.shape[1], eps)
-
-
 @converts("softmax.int", "_softmax.default")
 def softmax(converter, x, dim, *_, **__):
     return ops.softmax(converter.value(x, converter.dtype()), dim)
@@ -224,76 +148,6 @@ def log_softmax(converter, x, dim, *_, **__):
 def embedding(converter, weight, indices, padding_idx=-1, *_):
     padding = None if padding_idx < 0 else padding_idx
     return ops.embedding(converter.value(weight), converter.value(indices), padding)
-
-
-def _seed(converter):
-    """Draws of different nodes are independent."""
-    return len(converter.graph.nodes)
-
-
-@converts("dropout.default")
-def dropout(converter, x, p, train=True):
-    x = converter.value(x)
-    return ops.dropout(x, float(p), _seed(converter)) if train and p > 0 else x
-
-
-@converts("native_dropout.default")
-def native_dropout(converter, x, p, train=True):
-    return (dropout(converter, x, p, bool(train)), None)
-
-
-def _ones(converter, shape):
-    if all(isinstance(size, int) for size in shape):
-        return converter.value(torch.ones(shape, dtype=converter.dtype()))
-    return converter.value(Filled(shape, 1, converter.dtype()))
-
-
-@converts("feature_dropout.default")
-def feature_dropout(converter, x, p, train=True):
-    """Whole channels at once."""
-    x = converter.value(x)
-    if not train or p == 0:
-        return x
-    shape = converter.shape()
-    channels = _ones(converter, shape[:2] + [1] * (len(shape) - 2))
-    return x * ops.dropout(channels, float(p), _seed(converter))
-
-
-@converts("bernoulli.p")
-def bernoulli(converter, x, p=0.5, generator=None):
-    """1 with probability p, else 0; at inference p, which is the mean: what follows divides by it."""
-    if p == 0:
-        return Filled(converter.shape(), 0, converter.dtype())
-    ones = _ones(converter, converter.shape())
-    return ops.dropout(ones, 1.0 - p, _seed(converter)) * float(p) if p < 1 else ones
-
-
-def _additive(converter, mask, like):
-    """A mask of bools as numbers to add: PyTorch's True means "takes part"."""
-    if isinstance(mask, torch.Tensor):
-        if mask.dtype == torch.bool:
-            mask = torch.zeros(mask.shape).masked_fill(~mask, -math.inf)
-        return converter.value(mask)
-    if mask.dtype != "bool":
-        return mask
-    return ops.where(mask, ops.scalar_like(like, 0.0), ops.scalar_like(like, -math.inf))
-
-
-@converts("scaled_dot_product_attention.default")
-def attention(converter, q, k, v, attn_mask=None, dropout_p=0.0, is_causal=False, scale=None, enable_gqa=False):
-    if enable_gqa:
-        converter.fail("groups queries (enable_gqa)")
-    q, k, v = converter.value(q), converter.value(k), converter.value(v)
-    mask = None if attn_mask is None else _additive(converter, attn_mask, q)
-    if dropout_p == 0 and q.ndim == 4:
-        return ops.attention(q, k, v, mask, scale, is_causal)
-    scores = ops.matmul(q, k, transpose_b=True) * (1.0 / math.sqrt(q.shape[-1]) if scale is None else scale)
-    if is_causal:
-        rows, columns = scores.shape[-2:]
-        allowed = torch.ones(rows, columns, dtype=torch.bool).tril(columns - rows)
-        scores = scores + _additive(converter, allowed, q)
-    weights = ops.softmax(scores if mask is None else scores + mask, -1)
-    return ops.matmul(dropout(converter, weights, dropout_p), v)
 
 
 def _upsampled(converter, x, output_size, scale_factors, mode, coordinates):

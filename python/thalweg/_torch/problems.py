@@ -1,5 +1,8 @@
 """What stands in the way of a conversion, collected so that one error can tell all of it."""
 
+import os
+import re
+
 import torch
 
 # Check what the sizes of an export were found to be; they compute nothing.
@@ -11,6 +14,8 @@ ASSERTIONS = {
 }
 _OPERATORS = (torch._ops.OpOverload, torch._ops.HigherOrderOperator)
 _NAMED_PLACES = 3
+_FRAME = re.compile(r'File "([^"]+)", line (\d+), in [^\n]*(?:\n([^\n]*))?')
+_NOT_THE_USERS = (os.path.dirname(torch.__file__) + os.sep, os.path.dirname(os.path.dirname(__file__)) + os.sep)
 
 
 def is_operator(target):
@@ -29,17 +34,29 @@ class Missing:
 
 
 def _place_of(node):
-    """The module that called an operator, for people."""
+    """The module that called an operator, and the line of code, for people."""
     stack = node.meta.get("nn_module_stack")
-    path = list(stack.values())[-1][0] if stack else ""
-    return path or "the module itself"
+    path, kind = list(stack.values())[-1] if stack else ("", None)
+    name = kind if isinstance(kind, str) else getattr(kind, "__name__", "")
+    module = f"{path} ({name.rpartition('.')[2]})" if path and name else path or "the module itself"
+    line = _line_of(node)
+    return f"{module}, {line}" if line else module
+
+
+def _line_of(node):
+    """The innermost line that is neither PyTorch's nor ours, as "file:line: code"."""
+    found = ""
+    for file, number, code in _FRAME.findall(node.meta.get("stack_trace") or ""):
+        if not file.startswith(_NOT_THE_USERS):
+            found = f"{file}:{number}: {code.strip()}" if code.strip() else f"{file}:{number}"
+    return found
 
 
 def _describe(target, nodes):
     places = list(dict.fromkeys(_place_of(node) for node in nodes))
     more = f" and {len(places) - _NAMED_PLACES} more" if len(places) > _NAMED_PLACES else ""
     times = f" ({len(nodes)} times)" if len(nodes) > 1 else ""
-    return f"  {target} in {', '.join(places[:_NAMED_PLACES])}{more}{times}"
+    return f"  {target} in {'; '.join(places[:_NAMED_PLACES])}{more}{times}"
 
 
 class Problems:

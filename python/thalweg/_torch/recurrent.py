@@ -1,14 +1,14 @@
 """LSTM, GRU and plain recurrent layers of any depth, in one direction or both."""
 
 from thalweg import ops
-from thalweg._torch.free import Filled
-from thalweg._torch.layers import dropout
+from thalweg._torch.free import Repeated
+from thalweg._torch.random import dropout
 from thalweg._torch.registry import converts
 
 
 def _initial(converter, state, index):
     """The part of an initial state that belongs to one direction of one layer; None if it is zero."""
-    if isinstance(state, Filled) and state.number == 0:
+    if isinstance(state, Repeated) and state.is_zero():
         return None
     return ops.squeeze(ops.slice(converter.value(state), [index], [index + 1], [0]), [0])
 

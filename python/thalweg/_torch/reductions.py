@@ -1,5 +1,9 @@
 """Operators that sum up along dimensions."""
 
+import math
+
+import torch
+
 from thalweg import ops
 from thalweg._torch.registry import converts
 
@@ -11,7 +15,7 @@ def _dims(dim):
 def _register(names, function):
     @converts(*names)
     def convert(converter, x, dim=None, keepdim=False, dtype=None):
-        return function(converter.value(x, dtype), _dims(dim), keepdim)
+        return function(converter.value(x, converter.dtype()), _dims(dim), keepdim)
 
 
 _register(["mean.dim", "mean.default"], ops.reduce_mean)
@@ -24,6 +28,32 @@ _register(["logsumexp.default"], ops.reduce_log_sum_exp)
 def sum_(converter, x, dim=None, keepdim=False, dtype=None):
     # That of the result: sums of bools and of small integers are int64.
     return ops.reduce_sum(converter.value(x, converter.dtype()), _dims(dim), keepdim)
+
+
+def _of_bools(reduction, converter, x, dim, keepdim):
+    """Whether any or all are true: the largest or smallest of 0 and 1."""
+    numbers = converter.value(converter.value(x, torch.bool), torch.int32)
+    return ops.cast(reduction(numbers, _dims(dim), keepdim), "bool")
+
+
+@converts("any.default", "any.dim", "any.dims")
+def any_(converter, x, dim=None, keepdim=False):
+    return _of_bools(ops.reduce_max, converter, x, dim, keepdim)
+
+
+@converts("all.default", "all.dim", "all.dims")
+def all_(converter, x, dim=None, keepdim=False):
+    return _of_bools(ops.reduce_min, converter, x, dim, keepdim)
+
+
+@converts("max.default")
+def max_(converter, x):
+    return ops.reduce_max(converter.value(x), [])
+
+
+@converts("min.default")
+def min_(converter, x):
+    return ops.reduce_min(converter.value(x), [])
 
 
 @converts("max.dim")
@@ -87,21 +117,28 @@ def argsort_stable(converter, x, *, stable, dim=-1, descending=False):
 
 @converts("cumsum.default")
 def cumsum(converter, x, dim, dtype=None):
-    return ops.cumsum(converter.value(x, dtype), dim)
+    # Of bools and small integers it counts in int64.
+    return ops.cumsum(converter.value(x, converter.dtype()), dim)
 
 
-@converts("prod.dim_int")
-def prod(converter, x, dim, keepdim=False, dtype=None):
-    return ops.reduce_prod(converter.value(x, dtype), [dim], keepdim)
+@converts("prod.dim_int", "prod.default")
+def prod(converter, x, dim=None, keepdim=False, dtype=None):
+    return ops.reduce_prod(converter.value(x, converter.dtype()), _dims(dim), keepdim)
 
 
 @converts("var.correction", "var.dim")
 def var(converter, x, dim=None, correction=1, keepdim=False):
     x = converter.value(x)
+    correction = 1 if correction is None else correction
     dims = _dims(dim) or list(range(x.ndim))
     spread = ops.reduce_mean(ops.square(x - ops.reduce_mean(x, dims, True)), dims, keepdim)
     count = ops.element_count(x, [axis % x.ndim for axis in dims])
     return spread * (count / (count - float(correction))) if correction else spread
+
+
+@converts("var_mean.correction", "var_mean.dim")
+def var_mean(converter, x, dim=None, correction=1, keepdim=False):
+    return (var(converter, x, dim, correction, keepdim), ops.reduce_mean(converter.value(x), _dims(dim), keepdim))
 
 
 @converts("std.correction", "std.dim")
@@ -111,7 +148,11 @@ def std(converter, x, dim=None, correction=1, keepdim=False):
 
 @converts("linalg_vector_norm.default")
 def vector_norm(converter, x, ord=2, dim=None, keepdim=False, dtype=None):
-    norms = {1: ops.reduce_l1, 2: ops.reduce_l2}
-    if ord not in norms:
-        converter.fail(f"is a norm of order {ord}")
-    return norms[ord](converter.value(x, dtype), _dims(dim), keepdim)
+    x, dims = converter.value(x, dtype), _dims(dim)
+    if abs(ord) == math.inf:
+        return (ops.reduce_max if ord > 0 else ops.reduce_min)(ops.abs(x), dims, keepdim)
+    if ord in (1, 2):
+        return (ops.reduce_l1 if ord == 1 else ops.reduce_l2)(x, dims, keepdim)
+    if ord == 0:
+        converter.fail("counts what is not zero (a norm of order 0)")
+    return ops.pow(ops.reduce_sum(ops.pow(ops.abs(x), float(ord)), dims, keepdim), 1.0 / ord)

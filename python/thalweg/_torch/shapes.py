@@ -4,7 +4,7 @@ import torch
 
 from thalweg import ops
 from thalweg._core import Value
-from thalweg._torch.free import Counted, Filled, FreeSize, reshape_target
+from thalweg._torch.free import FreeSize, reshape_target
 from thalweg._torch.registry import converts
 
 _END = 2**63 - 1
@@ -24,8 +24,6 @@ _END = 2**63 - 1
 def reshape(converter, x, *_):
     # Not the size that is asked for, in which -1 stands for what the export has found out.
     shape = converter.shape()
-    if isinstance(x, Filled):
-        return Filled(shape, x.number, x.dtype)
     target = reshape_target(converter.shape_of_argument(0), shape)
     if target is None:
         converter.fail(f"makes {shape} of {converter.shape_of_argument(0)}: too many sizes are free")
@@ -51,8 +49,6 @@ def reverse(converter, x):
 @converts("expand.default", "expand_as.default", "broadcast_to.default")
 def expand(converter, x, *_, **__):
     target = converter.shape()
-    if isinstance(x, Filled):
-        return Filled(target, x.number, x.dtype)
     x = converter.value(x)
     lead = len(target) - x.ndim
     grows = [
@@ -60,9 +56,7 @@ def expand(converter, x, *_, **__):
         for place, size in enumerate(target)
     ]
     if any(grows):
-        # Along the batch nothing but another tensor says how far.
-        ones = [size if grow else 1 for size, grow in zip(target, grows)]
-        x = ops.mul(x, converter.value(Filled(ones, 1, converter.dtype())))
+        return converter.repeat(x, target)
     return ops.expand(x, [-1 if isinstance(size, FreeSize) else size for size in target])
 
 
@@ -86,6 +80,8 @@ def repeat(converter, x, repeats):
 @converts("cat.default", "concat.default")
 def cat(converter, parts, dim=0):
     dtype = converter.dtype()
+    # A tensor that holds nothing, [0], goes with any other: a cache begins so.
+    parts = [part for part in parts if not (isinstance(part, torch.Tensor) and part.shape == (0,))]
     return ops.concat([converter.value(part, dtype) for part in parts], dim)
 
 
@@ -189,53 +185,3 @@ def pad(converter, x, pad, mode="constant", value=None):
     if mode == "constant" and isinstance(value, (Value, torch.Tensor)):
         converter.fail("pads with a tensor")
     return ops.pad(x, begins + ends, modes[mode], float(value or 0))
-
-
-def _index_several(converter, x, dims, chosen):
-    """With one tensor for each of neighbouring dimensions, which become one."""
-    x = converter.value(x)
-    sizes = x.shape[dims[0] + 1 : dims[-1] + 1]
-    if dims != list(range(dims[0], dims[-1] + 1)) or None in sizes:
-        converter.fail("indexes with several tensors, and not dimensions side by side of which only the first is free")
-    if any(not isinstance(indices, Counted) and converter.value(indices).dtype == "bool" for indices in chosen):
-        converter.fail("indexes with several tensors, one of which is a mask")
-    place = converter.value(chosen[0], torch.int64)
-    for size, indices in zip(sizes, chosen[1:]):
-        indices = converter.value(indices, torch.int64)
-        # Counted from the end, as far as it is negative; so is the place as a whole if the first index is.
-        indices = ops.where(ops.less(indices, converter.value(torch.tensor(0))), indices + size, indices)
-        place = place * size + indices
-    # Copied, free as they may be, up to the first dimension; the ones behind it are then in other places.
-    rest = x.shape[dims[-1] + 1 :]
-    if None in rest:
-        converter.fail("indexes with several tensors before a free dimension")
-    return ops.gather(ops.reshape(x, [0] * dims[0] + [-1, *rest]), place, dims[0])
-
-
-@converts("index.Tensor")
-def index(converter, x, indices):
-    given = [(dim, chosen) for dim, chosen in enumerate(indices) if chosen is not None]
-    if len(given) > 1:
-        dims, chosen = zip(*given)
-        return _index_several(converter, x, list(dims), chosen)
-    dim, chosen = given[0]
-    if isinstance(chosen, torch.Tensor) and chosen.dtype == torch.bool:
-        chosen = chosen.nonzero().squeeze(1)
-    return ops.gather(converter.value(x), converter.value(chosen), dim)
-
-
-@converts("index_select.default")
-def index_select(converter, x, dim, index):
-    return ops.gather(converter.value(x), converter.value(index), dim)
-
-
-@converts("one_hot.default")
-def one_hot(converter, indices, num_classes):
-    classes = converter.value(torch.arange(num_classes))
-    chosen = ops.equal(ops.unsqueeze(converter.value(indices, torch.int64), [len(converter.shape()) - 1]), classes)
-    return ops.cast(chosen, "int64")
-
-
-@converts("gather.default")
-def gather(converter, x, dim, index, **_):
-    return ops.gather_elements(converter.value(x), converter.value(index), dim)
