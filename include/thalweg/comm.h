@@ -12,47 +12,11 @@
 #include <string>
 #include <vector>
 
+#include "thalweg/comm/channel.h"
 #include "thalweg/error.h"
 #include "thalweg/tensor.h"
 
 namespace thalweg::comm {
-
-enum class FailureKind {
-  kTimeout,       ///< the deadline passed
-  kPeerLost,      ///< the connection to a peer broke
-  kGroupChanged,  ///< the membership changed meanwhile: meet again at the next epoch
-  kProtocol       ///< a peer sent what nobody asked for
-};
-
-/// What went wrong between members of a group, with whom, and after how long.
-struct Failure {
-  FailureKind kind = FailureKind::kTimeout;
-  /// The rank it concerns; -1 if no single one.
-  int peer = -1;
-  std::string what;
-  double seconds = 0;
-
-  /// "rank 3: receiving 4.0 MiB: connection closed, after 0.25 s".
-  std::string text() const;
-};
-
-/// The outcome of a communication. A failure is a value, not an exception: in a group it is an ordinary event, after
-/// which the survivors go on. A communicator that has failed once fails at every later call.
-class [[nodiscard]] Status {
- public:
-  Status() = default;
-  Status(Failure failure) : failure_(std::make_shared<Failure>(std::move(failure))) {}  // NOLINT: a failure is a status
-
-  bool ok() const { return failure_ == nullptr; }
-  explicit operator bool() const { return ok(); }
-  /// Only of a status that is not ok.
-  const Failure& failure() const { return *failure_; }
-  /// Throws Error with the failure's text unless ok: for callers that cannot go on without the group.
-  void or_throw() const;
-
- private:
-  std::shared_ptr<const Failure> failure_;
-};
 
 enum class ReduceOp { kSum, kMin, kMax, kProduct };
 
@@ -66,9 +30,10 @@ struct Part {
 Part part_of(size_t count, int parts, int index);
 
 /// Collective operations among the members of a group: every member calls the same ones in the same order with the same
-/// sizes, from one thread at a time. Between processes of one host data goes through shared memory, otherwise over the
-/// network. The order of sums depends on ranks and sizes alone: the same values give the same bits, on every member and
-/// every time. Sums of bf16 and f16 are computed in f32 and rounded after each addition.
+/// sizes, from one thread at a time. What others threads do meanwhile goes through channels, or through subgroups with
+/// collectives of their own. Between processes of one host data goes through shared memory, otherwise over the network.
+/// The order of sums depends on ranks and sizes alone: the same values give the same bits, on every member and every
+/// time. Sums of bf16 and f16 are computed in f32 and rounded after each addition.
 class Communicator {
  public:
   virtual ~Communicator() = default;
@@ -99,11 +64,27 @@ class Communicator {
   virtual Status exchange(int to, const void* outgoing, size_t outgoing_bytes, int from, void* incoming,
                           size_t incoming_bytes, uint32_t tag) = 0;
 
-  /// Fails the call under way and every later one. From any thread.
+  /// Messages of any size that nobody has to expect, from any thread. `id` is the same at those who talk to each other;
+  /// several channels of one id, made one after the other or at once, are one. From any thread.
+  virtual std::unique_ptr<Channel> channel(uint32_t id, const ChannelOptions& options = {}) = 0;
+  /// A communicator of some members: `ranks` in the order that their ranks there will have, this member's among them.
+  /// Its members, and nobody else, call this with the same list. It takes no message. What subgroups and their channels
+  /// send is never taken for anybody else's, so that one thread may use each of them, all at once. It lives no longer
+  /// than this communicator, and fails with it; what breaks a subgroup leaves the others alone. From any thread.
+  virtual std::unique_ptr<Communicator> split(const std::vector<int>& ranks) = 0;
+  /// What this member has sent and received by this communicator, its channels and its subgroups. Collectives inside a
+  /// host count what others read of this member's values, and what it reads of theirs.
+  virtual Traffic traffic() const = 0;
+
+  /// Fails the call under way and every later one, of channels and subgroups too. From any thread.
   virtual void abort(const std::string& why) = 0;
   /// How long a call may take at most.
   virtual void set_timeout(std::chrono::duration<double> timeout) = 0;
 };
+
+/// Cuts the group into one communicator for each color that its members bring, in order of rank. Every member calls it;
+/// one with a negative color belongs to none, and gets null.
+Status split_by_color(Communicator& all, int color, std::unique_ptr<Communicator>& own);
 
 struct RendezvousOptions {
   /// Where members meet, "host:port"; port 0 lets the system choose, an empty host means every interface.
@@ -305,9 +286,10 @@ class Group {
   /// A few words about this member, up to 1000 bytes, that travel to the rendezvous with its next signs of life.
   virtual void set_status(const std::string& status) = 0;
   /// The job cannot be done, for a reason that another try would not change: every member fails with `why`, and the
-  /// rendezvous keeps it (Rendezvous::State::error).
+  /// rendezvous keeps it (Rendezvous::State::error). Returns once it does, or after a few seconds if it does not
+  /// answer.
   virtual void fail(const std::string& why) = 0;
-  /// The job is done: members that leave are not missed, and nobody is admitted any more.
+  /// The job is done: members that leave are not missed, and nobody is admitted any more. Returns as `fail` does.
   virtual void finish() = 0;
   /// After `finish`, where the rendezvous wants a result: waits until it is this member's turn to hand it over, which
   /// is true, or until the rendezvous has it. Whoever is asked says `handed_over` before it leaves, or another is

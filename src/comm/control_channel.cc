@@ -16,7 +16,9 @@ using nlohmann::json;
 /// For one attempt to connect, and between two.
 constexpr std::chrono::seconds kAttempt{5};
 constexpr std::chrono::milliseconds kPause{50};
+/// How long last words wait for a connection, and where there is one, for the rendezvous to have heard them.
 constexpr std::chrono::seconds kFarewell{1};
+constexpr std::chrono::seconds kHearing{5};
 constexpr const char* kToldToLeave = "this member was told to leave the group";
 
 }  // namespace
@@ -91,6 +93,22 @@ void ControlChannel::run() {
 }
 
 void ControlChannel::talk(Connection& connection) {
+  set_connected(true);
+  converse(connection);
+  set_connected(false);
+}
+
+void ControlChannel::set_connected(bool connected) {
+  {
+    const std::lock_guard<std::mutex> lock(mutex_);
+    connected_ = connected;
+    // Of what was under way when the connection broke nobody will say that it was heard.
+    if (!connected && outgoing_.empty()) unheard_ = 0;
+  }
+  changed_.notify_all();
+}
+
+void ControlChannel::converse(Connection& connection) {
   const auto pulse = std::chrono::duration_cast<std::chrono::milliseconds>(options_.silence / 4);
   auto next_beat = std::chrono::steady_clock::now();
   while (connection.error().empty()) {
@@ -182,6 +200,11 @@ void ControlChannel::obey(RendezvousMessage message) {
     case RendezvousMessage::Kind::kSeated: set(seated_); break;
     case RendezvousMessage::Kind::kHandOver: set(asked_for_result_); break;
     case RendezvousMessage::Kind::kAccepted: set(result_accepted_); break;
+    case RendezvousMessage::Kind::kHeard: {
+      const std::lock_guard<std::mutex> lock(mutex_);
+      unheard_ = std::max(0, unheard_ - 1);
+      break;
+    }
   }
 }
 
@@ -275,8 +298,11 @@ void ControlChannel::say_last(json message) {
   if (!status_.empty()) outgoing_.push_back({{"type", "beat"}, {"status", std::exchange(status_, "")}});
   outgoing_.push_back(std::move(message));
   sending_ = true;
+  ++unheard_;
   wake();
-  changed_.wait_for(lock, kFarewell, [&] { return outgoing_.empty() && !sending_; });
+  const auto heard = [&] { return unheard_ == 0; };
+  if (changed_.wait_for(lock, kFarewell, heard) || !connected_) return;
+  changed_.wait_for(lock, kHearing - kFarewell, heard);
 }
 
 void ControlChannel::wake() {

@@ -43,7 +43,8 @@ class ControlChannel {
   void watch(Epoch& epoch, std::shared_ptr<Communicator> communicator);
   void set_status(const std::string& status);
   bool newcomers_waiting() const { return newcomers_.load(); }
-  /// Tells the rendezvous that the job is done, and waits a little until it is told.
+  /// Tells the rendezvous that the job is done, and waits a little until it has noted that: whoever looks at its state
+  /// afterwards sees it there.
   void finish();
   /// The same for a job that cannot be done.
   void fail(const std::string& why);
@@ -55,6 +56,8 @@ class ControlChannel {
   void run();
   /// Until the connection breaks or the channel is closed.
   void talk(Connection& connection);
+  void converse(Connection& connection);
+  void set_connected(bool connected);
   std::optional<Connection> connect(const Deadline& deadline, std::string& error);
   /// Says in `info_` where peers reach this member, whose end of the connection to the rendezvous has the address
   /// `seen`.
@@ -63,7 +66,7 @@ class ControlChannel {
   nlohmann::json sign_of_life();
   void handle(const nlohmann::json& message);
   void obey(RendezvousMessage message);
-  /// Sends a last message and waits a little until it is on its way.
+  /// Sends a last message and waits until the rendezvous has heard it; only a little if it cannot be reached.
   void say_last(nlohmann::json message);
   /// Waits for what the rendezvous says, `come`, as long as it answers at all; `what` tells what is waited for.
   template <typename Condition>
@@ -90,6 +93,9 @@ class ControlChannel {
   std::string status_;
   std::deque<nlohmann::json> outgoing_;
   bool sending_ = false;
+  bool connected_ = false;
+  /// Last messages that the rendezvous has not answered yet.
+  int unheard_ = 0;
   /// Why no epoch will come any more.
   std::string error_;
   bool seat_taken_ = false;

@@ -14,8 +14,8 @@ constexpr size_t kMostReasonBytes = 8192;
 
 /// In the order of the enumerators.
 constexpr const char* kMemberKinds[] = {"beat", "ready", "fail", "finish", "handed_over"};
-constexpr const char* kRendezvousKinds[] = {"view",     "over",  "waiting", "failed",    "taken",
-                                            "finished", "alive", "seated",  "hand_over", "accepted"};
+constexpr const char* kRendezvousKinds[] = {"view",  "over",   "waiting",   "failed",   "taken", "finished",
+                                            "alive", "seated", "hand_over", "accepted", "heard"};
 
 /// Empty if it is not there.
 std::string text_of(const json& message, const char* key, size_t most) {

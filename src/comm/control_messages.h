@@ -37,12 +37,14 @@ struct MemberMessage {
   /// kReady: the id of a member that has not connected in time; may be empty.
   std::string unreachable;
 
+  /// After these words the member may leave: it waits until they were heard.
+  bool is_last() const { return kind == Kind::kFail || kind == Kind::kFinish || kind == Kind::kHandedOver; }
   static MemberMessage from_json(const nlohmann::json& message);
 };
 
 /// What the rendezvous says.
 struct RendezvousMessage {
-  enum class Kind { kView, kOver, kWaiting, kFailed, kTaken, kFinished, kAlive, kSeated, kHandOver, kAccepted };
+  enum class Kind { kView, kOver, kWaiting, kFailed, kTaken, kFinished, kAlive, kSeated, kHandOver, kAccepted, kHeard };
   Kind kind = Kind::kView;
   /// kView: of the epoch that begins.
   View view;

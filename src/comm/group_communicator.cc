@@ -1,20 +1,36 @@
 // Copyright The Thalweg Authors. SPDX-License-Identifier: Apache-2.0
 #include "comm/group_communicator.h"
 
+#include <algorithm>
 #include <cstring>
 #include <numeric>
+
+#include "base/text.h"
+#include "comm/member_channel.h"
 
 namespace thalweg::comm {
 
 GroupCommunicator::GroupCommunicator(std::shared_ptr<Transport> transport, std::unique_ptr<HostGroup> host, Hosts hosts,
-                                     std::chrono::duration<double> timeout)
+                                     std::chrono::duration<double> timeout, Lane lane)
     : transport_(std::move(transport)),
       host_(std::move(host)),
       hosts_(std::move(hosts)),
       hierarchy_(*transport_, host_.get(), hosts_),
       all_ranks_(static_cast<size_t>(transport_->size())),
-      timeout_(timeout) {
+      timeout_(timeout.count()),
+      lane_(std::move(lane)) {
   std::iota(all_ranks_.begin(), all_ranks_.end(), 0);
+  // A lane counts what it carries by itself.
+  if (lane_.whole()) transport_->count_in(lane_.counter);
+  if (host_ != nullptr) host_->count_in(lane_.counter);
+}
+
+GroupCommunicator::~GroupCommunicator() {
+  if (lane_.whole()) {
+    lane_.messenger->close();
+  } else {
+    lane_.messenger->forget(lane_.context);
+  }
 }
 
 Team GroupCommunicator::everyone(const Deadline& deadline) {
@@ -145,9 +161,50 @@ Status GroupCommunicator::exchange(int to, const void* outgoing, size_t outgoing
   return run(transfers);
 }
 
+std::unique_ptr<Channel> GroupCommunicator::channel(uint32_t id, const ChannelOptions& options) {
+  const std::lock_guard<std::mutex> lock(parts_mutex_);
+  std::shared_ptr<TrafficCounter>& counter = channels_[id];
+  if (counter == nullptr) counter = std::make_shared<TrafficCounter>(lane_.counter);
+  return std::make_unique<MemberChannel>(lane_, id, options, counter, timeout());
+}
+
+std::unique_ptr<Communicator> GroupCommunicator::split(const std::vector<int>& ranks) {
+  std::vector<int> sorted = ranks;
+  std::sort(sorted.begin(), sorted.end());
+  const bool within = !sorted.empty() && sorted.front() >= 0 && sorted.back() < size();
+  const bool once = std::adjacent_find(sorted.begin(), sorted.end()) == sorted.end();
+  const bool has_self = std::binary_search(sorted.begin(), sorted.end(), rank());
+  std::vector<std::string> named;
+  for (const int member : ranks) named.push_back(std::to_string(member));
+  TW_REQUIRE(within && once && has_self, "rank ", rank(), " of ", size(), " cannot be in a subgroup of ranks ",
+             join(named, ", "), ": it must have its own rank, and each of the others at most once");
+  uint64_t count = 0;
+  {
+    const std::lock_guard<std::mutex> lock(parts_mutex_);
+    count = splits_[ranks]++;
+  }
+  Lane part = lane_.part(ranks, count);
+  Hosts hosts;
+  for (size_t i = 0; i < ranks.size(); ++i) hosts.push_back({static_cast<int>(i)});
+  return std::make_unique<GroupCommunicator>(std::make_shared<LaneTransport>(part), nullptr, hosts, timeout(), part);
+}
+
 void GroupCommunicator::abort(const std::string& why) {
   transport_->abort(why);
   if (host_ != nullptr) host_->abort(why);
+  if (lane_.whole()) lane_.messenger->abort(why);
+}
+
+Status split_by_color(Communicator& all, int color, std::unique_ptr<Communicator>& own) {
+  std::vector<int32_t> colors(static_cast<size_t>(all.size()));
+  colors[static_cast<size_t>(all.rank())] = color;
+  if (Status status = all.all_gather(colors.data(), colors.size(), DType::kI32); !status) return status;
+  std::vector<int> ranks;
+  for (int rank = 0; rank < all.size(); ++rank) {
+    if (colors[static_cast<size_t>(rank)] == color) ranks.push_back(rank);
+  }
+  own = color >= 0 ? all.split(ranks) : nullptr;
+  return {};
 }
 
 }  // namespace thalweg::comm

@@ -1,10 +1,13 @@
 // Copyright The Thalweg Authors. SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <map>
 #include <memory>
+#include <mutex>
 #include <vector>
 
 #include "comm/hierarchy.h"
+#include "comm/lane_transport.h"
 
 namespace thalweg::comm {
 
@@ -14,7 +17,11 @@ class GroupCommunicator : public Communicator {
  public:
   /// `host` is null if this member shares its host with no other. `hosts` lists every rank once.
   GroupCommunicator(std::shared_ptr<Transport> transport, std::unique_ptr<HostGroup> host, Hosts hosts,
-                    std::chrono::duration<double> timeout);
+                    std::chrono::duration<double> timeout, Lane lane);
+  /// Whoever still has a channel of it cannot use that any more.
+  ~GroupCommunicator() override;
+  GroupCommunicator(const GroupCommunicator&) = delete;
+  GroupCommunicator& operator=(const GroupCommunicator&) = delete;
 
   int rank() const override { return transport_->rank(); }
   int size() const override { return transport_->size(); }
@@ -31,8 +38,11 @@ class GroupCommunicator : public Communicator {
   Status receive(int peer, uint32_t tag, void* data, size_t bytes) override;
   Status exchange(int to, const void* outgoing, size_t outgoing_bytes, int from, void* incoming, size_t incoming_bytes,
                   uint32_t tag) override;
+  std::unique_ptr<Channel> channel(uint32_t id, const ChannelOptions& options) override;
+  std::unique_ptr<Communicator> split(const std::vector<int>& ranks) override;
+  Traffic traffic() const override { return lane_.counter->total(); }
   void abort(const std::string& why) override;
-  void set_timeout(std::chrono::duration<double> timeout) override { timeout_ = timeout; }
+  void set_timeout(std::chrono::duration<double> timeout) override { timeout_.store(timeout.count()); }
 
  private:
   bool one_host() const { return hosts_.size() == 1 && host_ != nullptr; }
@@ -43,16 +53,24 @@ class GroupCommunicator : public Communicator {
   /// A failure stays: part of a message may be under way, and the others are at another place.
   Status keep(Status status);
   Status run(std::span<const Transfer> transfers);
-  Deadline deadline() const { return Deadline(timeout_); }
+  std::chrono::duration<double> timeout() const { return std::chrono::duration<double>(timeout_.load()); }
+  Deadline deadline() const { return Deadline(timeout()); }
 
   std::shared_ptr<Transport> transport_;
   std::unique_ptr<HostGroup> host_;
   Hosts hosts_;
   Hierarchy hierarchy_;
   std::vector<int> all_ranks_;
-  std::chrono::duration<double> timeout_;
+  /// In seconds.
+  std::atomic<double> timeout_;
   uint32_t sequence_ = 0;
   Status failed_;
+
+  Lane lane_;
+  std::mutex parts_mutex_;
+  std::map<uint32_t, std::shared_ptr<TrafficCounter>> channels_;
+  /// How often it was split by the same list of ranks: each time is another subgroup.
+  std::map<std::vector<int>, uint64_t> splits_;
 };
 
 }  // namespace thalweg::comm

@@ -35,6 +35,14 @@ std::byte* HostGroup::slot(int member, size_t index) const {
   return area_->slot(member, (done_ + static_cast<uint32_t>(index)) % SharedArea::kBuffers);
 }
 
+Status HostGroup::counted(Status status, size_t sent, size_t received) const {
+  if (status.ok() && counter_ != nullptr) {
+    counter_->sent(sent);
+    counter_->received(received);
+  }
+  return status;
+}
+
 // Chunk k + 1 is put before chunk k is finished, so that nobody waits for the slowest at every phase.
 Status HostGroup::run(size_t chunks, const Phases& phases, const Deadline& deadline) {
   for (size_t k = 0; k < chunks; ++k) {
@@ -128,6 +136,9 @@ Status HostGroup::all_reduce(void* data, size_t count, DType dtype, ReduceOp op,
   };
   const auto at = [&](size_t index) { return bytes + chunks.range(index).begin * element; };
   const auto total = [&](size_t index) { return chunks.range(index).size() * element; };
+  // To each of the others, and from it: everything, or its part of the values and this member's part of the sums.
+  const size_t own_part = part_of(count, size(), self_).size() * element;
+  const size_t others = static_cast<size_t>(size() - 1);
   Phases phases;
   if (count * element <= kReduceAlone) {
     phases.put = [&](size_t index, std::byte* own) { std::memcpy(own, at(index), total(index)); };
@@ -137,7 +148,8 @@ Status HostGroup::all_reduce(void* data, size_t count, DType dtype, ReduceOp op,
       reduce_elements(dtype, op, at(index), slot(0, index), slot(1, index), elements);
       for (int m = 2; m < size(); ++m) reduce_elements(dtype, op, at(index), at(index), slot(m, index), elements);
     };
-    return run(chunks.number(), phases, deadline);
+    const size_t everything = others * count * element;
+    return counted(run(chunks.number(), phases, deadline), everything, everything);
   }
   phases.put = [&](size_t index, std::byte* own) {
     const Part mine = part(index, self_);
@@ -156,7 +168,8 @@ Status HostGroup::all_reduce(void* data, size_t count, DType dtype, ReduceOp op,
       copy_to_memory(at(index) + theirs.begin, slot(member, index) + theirs.begin, theirs.size(), large);
     }
   };
-  return run(chunks.number(), phases, deadline);
+  const size_t passed = count * element - own_part + others * own_part;
+  return counted(run(chunks.number(), phases, deadline), passed, passed);
 }
 
 Status HostGroup::reduce_scatter(void* data, size_t count, DType dtype, ReduceOp op, const Deadline& deadline) {
@@ -185,7 +198,9 @@ Status HostGroup::reduce_scatter(void* data, size_t count, DType dtype, ReduceOp
     reduce_elements(dtype, op, out, source(0), source(1), mine.size());
     for (int m = 2; m < size(); ++m) reduce_elements(dtype, op, out, out, source(m), mine.size());
   };
-  return run((longest + piece - 1) / piece, phases, deadline);
+  const size_t own_part = part_of(count, size(), self_).size() * element;
+  return counted(run((longest + piece - 1) / piece, phases, deadline), count * element - own_part,
+                 static_cast<size_t>(size() - 1) * own_part);
 }
 
 Status HostGroup::all_gather(void* data, size_t count, size_t element_bytes, const Deadline& deadline) {
@@ -210,7 +225,9 @@ Status HostGroup::all_gather(void* data, size_t count, size_t element_bytes, con
       copy_to_memory(bytes + theirs.begin, slot(member, index), theirs.size(), large);
     }
   };
-  return run(chunks.number(), phases, deadline);
+  const size_t own_part = part_of(count, size(), self_).size() * element_bytes;
+  return counted(run(chunks.number(), phases, deadline), static_cast<size_t>(size() - 1) * own_part,
+                 count * element_bytes - own_part);
 }
 
 Status HostGroup::broadcast(void* data, size_t bytes, int root, const Deadline& deadline) {
@@ -226,7 +243,9 @@ Status HostGroup::broadcast(void* data, size_t bytes, int root, const Deadline& 
     const Part range = chunks.range(index);
     if (self_ != root) copy_to_memory(memory + range.begin, slot(root, index), range.size(), large);
   };
-  return run(chunks.number(), phases, deadline);
+  const bool sends = self_ == root;
+  return counted(run(chunks.number(), phases, deadline), sends ? static_cast<size_t>(size() - 1) * bytes : 0,
+                 sends ? 0 : bytes);
 }
 
 Status HostGroup::barrier(const Deadline& deadline) {

@@ -31,6 +31,8 @@ class HostGroup {
   Status barrier(const Deadline& deadline);
   /// As Transport::abort.
   void abort(const std::string& why);
+  /// Has counted there what others read of this member's values, and what it reads of theirs.
+  void count_in(std::shared_ptr<TrafficCounter> counter) { counter_ = std::move(counter); }
 
  private:
   /// What one operation does with chunk `index`: every phase sees the slots of all members.
@@ -48,11 +50,14 @@ class HostGroup {
   Status wait_all(Signal HostProgress::*signal, uint32_t target, const Deadline& deadline);
   Status wait_one(int member, Signal& signal, uint32_t target, const Deadline& deadline);
   std::byte* slot(int member, size_t index) const;
+  /// Of an operation that is through.
+  Status counted(Status status, size_t sent, size_t received) const;
   void reduce_range(size_t index, const std::byte* own, Part range, DType dtype, ReduceOp op);
 
   std::shared_ptr<SharedArea> area_;
   std::vector<int> ranks_;
   int self_;
+  std::shared_ptr<TrafficCounter> counter_;
   /// Chunks of all operations before this one.
   uint32_t done_ = 0;
   std::atomic<bool> aborted_{false};

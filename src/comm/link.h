@@ -25,6 +25,8 @@ class Link {
   virtual IoResult read_some(void* data, size_t bytes) = 0;
   /// To poll for, after an attempt that took nothing; -1 if the peer rings this member's doorbell instead.
   virtual int descriptor() const = 0;
+  /// Without a descriptor: false if nobody rings either, so that one has to look now and then.
+  virtual bool rings() const { return true; }
 };
 
 }  // namespace thalweg::comm

@@ -57,7 +57,10 @@ Status Mesh::run(std::span<const Transfer> transfers, const Deadline& deadline) 
     const uint32_t seen = doorbell_ != nullptr ? doorbell_->value() : 0;
     const bool moved = progress();
     if (Status status = check(deadline); !status) return failed_ = status;
-    if (idle()) return {};
+    if (idle()) {
+      count(transfers);
+      return {};
+    }
     if (!moved) wait(seen, deadline);
   }
 }

@@ -14,6 +14,7 @@
 #include "comm/connection.h"
 #include "comm/handshake.h"
 #include "comm/mesh.h"
+#include "comm/mpi_link.h"
 #include "comm/mpi_transport.h"
 #include "comm/ring_link.h"
 #include "comm/socket.h"
@@ -25,6 +26,8 @@ namespace {
 using nlohmann::json;
 
 constexpr int kSliceMilliseconds = 50;
+/// Of the rings in shared memory.
+constexpr int kMessengerLane = 1;
 
 /// Lists of ranks by host, each ordered, ordered by their first rank.
 Hosts hosts_of(const View& view) {
@@ -80,10 +83,38 @@ class Builder {
     if (!status.ok()) return nullptr;
     std::unique_ptr<HostGroup> host;
     if (own_host_.size() > 1) host = std::make_unique<HostGroup>(area_, own_host_, self_);
-    return std::make_shared<GroupCommunicator>(make_transport(), std::move(host), hosts_, options_.timeout);
+    Lane lane = make_lane();
+    return std::make_shared<GroupCommunicator>(make_transport(), std::move(host), hosts_, options_.timeout, lane);
   }
 
  private:
+  /// Connections to each peer on another host: the last is the messenger's.
+  int connections() const { return options_.streams + 1; }
+
+  /// Takes the links that are the messenger's out of the others.
+  Lane make_lane() {
+    std::vector<std::unique_ptr<Link>> links;
+    std::vector<int> ranks;
+    for (int peer = 0; peer < static_cast<int>(links_.size()); ++peer) {
+      ranks.push_back(peer);
+      auto& streams = links_[static_cast<size_t>(peer)].streams;
+      if (peer == rank_) {
+        links.push_back(nullptr);
+      } else if (shares_host(peer)) {
+        const auto place = std::find(own_host_.begin(), own_host_.end(), peer) - own_host_.begin();
+        links.push_back(std::make_unique<RingLink>(area_, self_, static_cast<int>(place), kMessengerLane));
+      } else if (world_ != nullptr) {
+        links.push_back(std::make_unique<MpiLink>(world_, peer));
+      } else {
+        links.push_back(std::move(streams.back()));
+        streams.pop_back();
+      }
+    }
+    Signal* doorbell = area_ != nullptr ? &area_->doorbell(self_, kMessengerLane) : nullptr;
+    return {std::make_shared<Messenger>(rank_, std::move(links), area_, doorbell), 0,
+            std::make_shared<const std::vector<int>>(ranks), rank_, std::make_shared<TrafficCounter>()};
+  }
+
   std::shared_ptr<Transport> make_transport() {
     if (world_ != nullptr) {
       TW_REQUIRE(world_->rank() == rank_, "process ", world_->rank(), " of MPI has rank ", rank_, " in the group");
@@ -113,7 +144,7 @@ class Builder {
       if (elsewhere) error += " (if that does not lead to its host from here, set GroupOptions::address there)";
       return socket;
     };
-    for (int stream = 0; stream < options_.streams; ++stream) {
+    for (int stream = 0; stream < connections(); ++stream) {
       std::unique_ptr<Link> link;
       if (Status status = introduce(peer, connect, security_, stream, link); !status) return status;
       links_[static_cast<size_t>(peer)].streams.push_back(std::move(link));
@@ -150,7 +181,7 @@ class Builder {
   std::map<int, int> expected_peers() const {
     std::map<int, int> missing;
     for (int peer = rank_ + 1; peer < static_cast<int>(view_.members.size()); ++peer) {
-      if (needs_socket(peer)) missing[peer] = options_.streams;
+      if (needs_socket(peer)) missing[peer] = connections();
       if (shares_host(peer) && self_ == 0) missing[peer] = 1;
     }
     return missing;
@@ -224,7 +255,7 @@ class Builder {
       if (!send_descriptor(connection.descriptor(), area_->descriptor(), deadline_, error)) return error;
     } else {
       auto& streams = links_[static_cast<size_t>(rank)].streams;
-      const bool free = stream >= 0 && stream < options_.streams && streams[static_cast<size_t>(stream)] == nullptr;
+      const bool free = stream >= 0 && stream < connections() && streams[static_cast<size_t>(stream)] == nullptr;
       if (!free) return "stream " + std::to_string(stream) + " of rank " + std::to_string(rank) + " is not missing";
       streams[static_cast<size_t>(stream)] = connection.take_link();
     }

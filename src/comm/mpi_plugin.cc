@@ -9,7 +9,7 @@
 namespace {
 
 /// One for each space of tags, apart from that of others who use MPI in this process.
-MPI_Comm spaces[2] = {MPI_COMM_NULL, MPI_COMM_NULL};
+MPI_Comm spaces[3] = {MPI_COMM_NULL, MPI_COMM_NULL, MPI_COMM_NULL};
 bool given_up = false;
 
 const char* message(int code) {

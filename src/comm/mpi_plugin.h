@@ -12,7 +12,7 @@ extern "C" {
 struct ThalwegMpiMessage {
   int sends;
   int peer;
-  /// 0 or 1: messages of one are never taken for those of the other.
+  /// 0 to 2: messages of one are never taken for those of another.
   int space;
   /// From 0 to the largest that `start` names.
   int tag;

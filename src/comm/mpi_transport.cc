@@ -46,10 +46,13 @@ Status MpiTransport::run(std::span<const Transfer> transfers, const Deadline& de
   Status status = begin(transfers, Transfer::Kind::kReceive, requests);
   if (status.ok()) status = begin(transfers, Transfer::Kind::kSend, requests);
   if (status.ok()) status = wait(requests, deadline);
-  if (status.ok()) return status;
+  if (status.ok()) {
+    count(transfers);
+    return status;
+  }
   failed_ = status;
   withdraw(requests);
-  world_->functions().give_up();
+  world_->give_up();
   return status;
 }
 
@@ -74,7 +77,7 @@ Status MpiTransport::begin(std::span<const Transfer> transfers, Transfer::Kind k
                                       transfer.data + begun,
                                       static_cast<int>(bytes)};
       uint64_t handle = 0;
-      if (const char* error = world_->functions().begin(&message, &handle)) {
+      if (const std::string error = world_->begin(message, handle); !error.empty()) {
         return Failure{FailureKind::kPeerLost, transfer.peer, activity(kind, bytes) + ": " + error, 0};
       }
       requests.push_back({kind, transfer.peer, bytes, handle});
@@ -110,13 +113,13 @@ Status MpiTransport::progress(std::vector<Request>& requests, bool& moved) {
 }
 
 Status MpiTransport::test(Request& request, bool& done) {
-  int through = 0, bytes = 0;
-  const char* error = world_->functions().test(&request.handle, &through, &bytes);
-  done = through != 0 || error != nullptr;
-  if (error != nullptr) {
+  size_t bytes = 0;
+  const std::string error = world_->test(request.handle, done, bytes);
+  done |= !error.empty();
+  if (!error.empty()) {
     return Failure{FailureKind::kPeerLost, request.peer, activity(request.kind, request.bytes) + ": " + error, 0};
   }
-  if (!done || request.kind == Transfer::Kind::kSend || static_cast<size_t>(bytes) == request.bytes) return {};
+  if (!done || request.kind == Transfer::Kind::kSend || bytes == request.bytes) return {};
   return Failure{FailureKind::kProtocol, request.peer,
                  "it sent a message of " + std::to_string(bytes) + " bytes where " + std::to_string(request.bytes) +
                      " are expected",
@@ -137,7 +140,7 @@ Status MpiTransport::check(const std::vector<Request>& requests, const Deadline&
 void MpiTransport::withdraw(std::vector<Request>& requests) {
   for (Request& request : requests) {
     // MPI cannot take back what is sent.
-    if (request.kind == Transfer::Kind::kReceive) world_->functions().cancel(&request.handle);
+    if (request.kind == Transfer::Kind::kReceive) world_->cancel(request.handle);
   }
   const Deadline soon(kWithdrawal);
   Pause pause;

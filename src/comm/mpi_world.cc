@@ -10,6 +10,9 @@
 namespace thalweg::comm {
 namespace {
 
+/// MPI's messages last until its next call.
+std::string copied(const char* message) { return message != nullptr ? message : ""; }
+
 void check(const char* message) { TW_REQUIRE(message == nullptr, "MPI: ", message); }
 
 const ThalwegMpi* load() {
@@ -31,6 +34,30 @@ const ThalwegMpi* load() {
 bool MpiWorld::exists() { return std::getenv("OMPI_COMM_WORLD_SIZE") != nullptr; }
 
 MpiWorld::MpiWorld() : functions_(load()) { check(functions_->start(&rank_, &size_, &largest_tag_)); }
+
+std::string MpiWorld::begin(const ThalwegMpiMessage& message, uint64_t& request) const {
+  const std::lock_guard<std::mutex> lock(mutex_);
+  return copied(functions_->begin(&message, &request));
+}
+
+std::string MpiWorld::test(uint64_t& request, bool& done, size_t& bytes) const {
+  const std::lock_guard<std::mutex> lock(mutex_);
+  int through = 0, count = 0;
+  std::string error = copied(functions_->test(&request, &through, &count));
+  done = through != 0;
+  bytes = static_cast<size_t>(count);
+  return error;
+}
+
+void MpiWorld::cancel(uint64_t& request) const {
+  const std::lock_guard<std::mutex> lock(mutex_);
+  functions_->cancel(&request);
+}
+
+void MpiWorld::give_up() const {
+  const std::lock_guard<std::mutex> lock(mutex_);
+  functions_->give_up();
+}
 
 std::string MpiWorld::broadcast(std::string text) const {
   int size = static_cast<int>(text.size());

@@ -31,6 +31,8 @@ struct Client {
   std::string id;
   std::string name;
   Clock::time_point heard;
+  /// It waits to be told that its last words were heard.
+  bool awaits_answer = false;
 };
 
 }  // namespace
@@ -145,7 +147,8 @@ void Rendezvous::Impl::accept_some(Clock::time_point now) {
     FileDescriptor socket = accept_one(listener_);
     if (!socket.valid()) return;
     std::string peer = peer_address(socket);
-    clients_.push_back({Connection(std::move(socket), {options_.secret, options_.tls}), std::move(peer), "", "", now});
+    clients_.push_back(
+        {Connection(std::move(socket), {options_.secret, options_.tls}), std::move(peer), "", "", now, false});
   }
 }
 
@@ -196,6 +199,7 @@ void Rendezvous::Impl::handle(Client& client, const MemberMessage& message, Cloc
     case MemberMessage::Kind::kFinish: membership_.finish(client.id, now); break;
     case MemberMessage::Kind::kHandedOver: membership_.handed_over(client.id, now); break;
   }
+  client.awaits_answer |= message.is_last();
 }
 
 std::string Rendezvous::Impl::reason_to_drop(const Client& client, Clock::time_point now) const {
@@ -225,6 +229,9 @@ void Rendezvous::Impl::deliver() {
     for (Client& client : clients_) {
       if (client.id == notice.id) client.connection.send(notice.message);
     }
+  }
+  for (Client& client : clients_) {
+    if (std::exchange(client.awaits_answer, false)) client.connection.send({{"type", "heard"}});
   }
 }
 

@@ -11,11 +11,11 @@ namespace thalweg::comm {
 /// Two rings in memory that both ends share.
 class RingLink : public Link {
  public:
-  RingLink(std::shared_ptr<SharedArea> area, int self, int peer)
+  RingLink(std::shared_ptr<SharedArea> area, int self, int peer, int lane = 0)
       : area_(std::move(area)),
-        out_(area_->ring(self, peer)),
-        in_(area_->ring(peer, self)),
-        bell_(area_->doorbell(peer)) {}
+        out_(area_->ring(self, peer, lane)),
+        in_(area_->ring(peer, self, lane)),
+        bell_(area_->doorbell(peer, lane)) {}
 
   IoResult write_some(std::span<const iovec> pieces) override;
   IoResult read_some(void* data, size_t bytes) override;

@@ -28,9 +28,9 @@ Offsets offsets_for(int members) {
   const auto n = static_cast<size_t>(members);
   Offsets result;
   result.doorbells = n * sizeof(HostProgress);
-  result.slots = whole_pages(result.doorbells + n * kLine);
+  result.slots = whole_pages(result.doorbells + SharedArea::kLanes * n * kLine);
   result.rings = result.slots + n * SharedArea::kBuffers * SharedArea::kSlotBytes;
-  result.end = whole_pages(result.rings + n * n * sizeof(RingMemory));
+  result.end = whole_pages(result.rings + SharedArea::kLanes * n * n * sizeof(RingMemory));
   return result;
 }
 
@@ -67,8 +67,9 @@ HostProgress& SharedArea::progress(int member) {
   return reinterpret_cast<HostProgress*>(memory_)[static_cast<size_t>(member)];
 }
 
-Signal& SharedArea::doorbell(int member) {
-  return *reinterpret_cast<Signal*>(memory_ + offsets_for(members_).doorbells + static_cast<size_t>(member) * kLine);
+Signal& SharedArea::doorbell(int member, int lane) {
+  const auto index = static_cast<size_t>(lane * members_ + member);
+  return *reinterpret_cast<Signal*>(memory_ + offsets_for(members_).doorbells + index * kLine);
 }
 
 std::byte* SharedArea::slot(int member, uint32_t buffer) {
@@ -76,8 +77,9 @@ std::byte* SharedArea::slot(int member, uint32_t buffer) {
   return memory_ + offsets_for(members_).slots + index * kSlotBytes;
 }
 
-RingMemory& SharedArea::ring(int from, int to) {
-  const size_t index = static_cast<size_t>(from) * static_cast<size_t>(members_) + static_cast<size_t>(to);
+RingMemory& SharedArea::ring(int from, int to, int lane) {
+  const auto n = static_cast<size_t>(members_);
+  const size_t index = (static_cast<size_t>(lane) * n + static_cast<size_t>(from)) * n + static_cast<size_t>(to);
   return reinterpret_cast<RingMemory*>(memory_ + offsets_for(members_).rings)[index];
 }
 

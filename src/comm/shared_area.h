@@ -25,11 +25,13 @@ struct RingMemory {
 };
 
 /// Memory that the members of a group on one host share, numbered from 0: slots and counters for their collective
-/// operations, a ring for each ordered pair, a doorbell for each. It has no name in any file system: when the last
+/// operations, rings for each ordered pair, doorbells for each. It has no name in any file system: when the last
 /// process that holds it ends, however it ends, it is gone. Pages that are never touched cost nothing.
 class SharedArea {
  public:
   static constexpr int kBuffers = 3;
+  /// Streams between the same two members that do not share rings: of the collectives, and of the messenger.
+  static constexpr int kLanes = 2;
   /// Small enough that the slots of a few members stay in the second-level caches.
   static constexpr size_t kSlotBytes = size_t{256} << 10U;
 
@@ -44,10 +46,10 @@ class SharedArea {
   int members() const { return members_; }
   int descriptor() const { return descriptor_.get(); }
   HostProgress& progress(int member);
-  /// Rung whenever a ring to or from the member changes.
-  Signal& doorbell(int member);
+  /// Rung whenever a ring of that lane to or from the member changes.
+  Signal& doorbell(int member, int lane = 0);
   std::byte* slot(int member, uint32_t buffer);
-  RingMemory& ring(int from, int to);
+  RingMemory& ring(int from, int to, int lane = 0);
 
  private:
   SharedArea(FileDescriptor descriptor, int members);

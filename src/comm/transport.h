@@ -5,6 +5,7 @@
 #include <string>
 
 #include "base/deadline.h"
+#include "comm/traffic.h"
 #include "thalweg/comm.h"
 
 namespace thalweg::comm {
@@ -48,6 +49,24 @@ class Transport {
   virtual Status run(std::span<const Transfer> transfers, const Deadline& deadline) = 0;
   /// Ends the call under way, and every later one, with kGroupChanged. From any thread.
   virtual void abort(const std::string& why) = 0;
+  /// Has what is sent and received counted there.
+  void count_in(std::shared_ptr<TrafficCounter> counter) { counter_ = std::move(counter); }
+
+ protected:
+  /// Of transfers that are through.
+  void count(std::span<const Transfer> transfers) const {
+    if (counter_ == nullptr) return;
+    for (const Transfer& transfer : transfers) {
+      if (transfer.kind == Transfer::Kind::kSend) {
+        counter_->sent(transfer.bytes);
+      } else {
+        counter_->received(transfer.bytes);
+      }
+    }
+  }
+
+ private:
+  std::shared_ptr<TrafficCounter> counter_;
 };
 
 }  // namespace thalweg::comm

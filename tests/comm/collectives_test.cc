@@ -3,67 +3,23 @@
 
 #include <cmath>
 #include <cstring>
-#include <optional>
 
-#include "comm/local_group.h"
-#include "comm/mpi_member.h"
+#include "comm/layouts.h"
 #include "tensor/dtype.h"
 
 namespace thalweg::testing {
 namespace {
 
 using comm::Communicator;
-using comm::Hosts;
 using comm::ReduceOp;
 
 bool same_bits(const std::vector<float>& a, const std::vector<float>& b) {
   return a.size() == b.size() && (a.empty() || std::memcmp(a.data(), b.data(), a.size() * sizeof(float)) == 0);
 }
 
-/// How the members of a test group are connected. Without hosts: by MPI, each in a process of its own.
-struct Layout {
-  const char* name;
-  Hosts hosts;
-  int streams = 1;
-  bool tls = false;
-};
+class Collectives : public InEveryLayout {};
 
-std::vector<Layout> layouts() {
-  if (under_mpirun()) return {{"mpi", {}}};
-  return {{"memory2", LocalGroup::one_host(2)},
-          {"memory3", LocalGroup::one_host(3)},
-          {"memory5", LocalGroup::one_host(5)},
-          {"sockets2", LocalGroup::own_hosts(2), 3},
-          {"sockets3", LocalGroup::own_hosts(3)},
-          {"sockets4", LocalGroup::own_hosts(4), 2},
-          {"sockets7", LocalGroup::own_hosts(7)},
-          {"hosts3_2_1", {{0, 2, 4}, {1, 3}, {5}}},
-          {"hosts2_2", {{0, 1}, {2, 3}}},
-          {"tls2", LocalGroup::own_hosts(2), 3, true},
-          {"tls5", LocalGroup::own_hosts(5), 1, true}};
-}
-
-class Collectives : public ::testing::TestWithParam<Layout> {
- protected:
-  Collectives() {
-    if (!under_mpirun()) local_.emplace(GetParam().hosts, GetParam().streams, 20, GetParam().tls);
-  }
-  /// Runs `body` for every member that lives in this process.
-  void run(const std::function<void(Communicator&)>& body) {
-    if (local_) {
-      local_->run(body);
-    } else {
-      body(MpiMember::group().communicator());
-    }
-  }
-  int size() { return local_ ? local_->member(0).size() : MpiMember::group().size(); }
-
- private:
-  std::optional<LocalGroup> local_;
-};
-
-INSTANTIATE_TEST_SUITE_P(Layouts, Collectives, ::testing::ValuesIn(layouts()),
-                         [](const auto& test) { return std::string(test.param.name); });
+INSTANTIATE_TEST_SUITE_P(Layouts, Collectives, ::testing::ValuesIn(layouts()), layout_name);
 
 float value_at(int rank, size_t i) { return std::sin(static_cast<float>(i) * 0.37F + static_cast<float>(rank)); }
 

@@ -42,10 +42,11 @@ class LocalGroup {
     for (const auto& host : hosts) connect_host(host, links, areas, member);
     for (size_t a = 0; a < size; ++a) {
       for (size_t b = a + 1; b < size; ++b) {
-        if (links[a][b].streams.empty()) connect_sockets(links[a][b], links[b][a], streams, tls);
+        if (links[a][b].streams.empty()) connect_sockets(links[a][b], links[b][a], streams + 1, tls);
       }
     }
     for (size_t rank = 0; rank < size; ++rank) {
+      comm::Lane lane = lane_of(static_cast<int>(rank), hosts, links[rank], areas[rank], member[rank]);
       auto mesh =
           std::make_shared<comm::Mesh>(static_cast<int>(rank), std::move(links[rank]), areas[rank], member[rank]);
       std::unique_ptr<comm::HostGroup> host;
@@ -54,7 +55,7 @@ class LocalGroup {
         if (own && ranks.size() > 1) host = std::make_unique<comm::HostGroup>(areas[rank], ranks, member[rank]);
       }
       members_.push_back(std::make_unique<comm::GroupCommunicator>(mesh, std::move(host), hosts,
-                                                                   std::chrono::duration<double>(timeout)));
+                                                                   std::chrono::duration<double>(timeout), lane));
     }
   }
 
@@ -100,6 +101,29 @@ class LocalGroup {
             std::make_unique<comm::RingLink>(area, static_cast<int>(a), static_cast<int>(b)));
       }
     }
+  }
+  /// The messenger's links: the last socket to each peer, or a ring of its own.
+  static comm::Lane lane_of(int rank, const comm::Hosts& hosts, std::vector<comm::PeerLinks>& links,
+                            const std::shared_ptr<comm::SharedArea>& area, int member) {
+    std::vector<std::unique_ptr<comm::Link>> own(links.size());
+    std::vector<int> ranks(links.size());
+    std::iota(ranks.begin(), ranks.end(), 0);
+    for (const auto& host : hosts) {
+      const bool shared = std::find(host.begin(), host.end(), rank) != host.end();
+      for (size_t i = 0; i < host.size(); ++i) {
+        const auto peer = static_cast<size_t>(host[i]);
+        if (host[i] == rank) continue;
+        if (shared) {
+          own[peer] = std::make_unique<comm::RingLink>(area, member, static_cast<int>(i), 1);
+        } else {
+          own[peer] = std::move(links[peer].streams.back());
+          links[peer].streams.pop_back();
+        }
+      }
+    }
+    comm::Signal* doorbell = area != nullptr ? &area->doorbell(member, 1) : nullptr;
+    return {std::make_shared<comm::Messenger>(rank, std::move(own), area, doorbell), 0,
+            std::make_shared<const std::vector<int>>(ranks), rank, std::make_shared<comm::TrafficCounter>()};
   }
   void connect_sockets(comm::PeerLinks& a, comm::PeerLinks& b, int streams, bool tls) {
     for (int i = 0; i < streams; ++i) {

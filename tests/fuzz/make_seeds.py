@@ -162,6 +162,25 @@ MESSAGES = {
 }
 
 
+def channel_frame(body, *, context=0, use=0, channel=1, tag=0, kind=0, size=None):
+    """Of a channel or a subgroup: a header of 32 bytes before the bytes."""
+    return struct.pack("<QIIIIQ", context, use, channel, tag, kind, len(body) if size is None else size) + body
+
+
+EXACT = channel_frame(b"x" * 16, context=5, use=1, channel=0, tag=1)
+FRAMES = {
+    "awaited": b"\x07" + channel_frame(b"a" * 100) + channel_frame(b"") + channel_frame(b"b" * 40),
+    "subgroup": b"\x3f" + EXACT + channel_frame(b"a" * 10, context=5, use=2),
+    "unasked": b"\x10" + channel_frame(b"c" * 30, channel=8) + channel_frame(b"d" * 9, tag=4) + EXACT,
+    "grant": b"\x20" + channel_frame(b"", kind=1, size=6000256) + channel_frame(b"e"),
+    "grant_too_much": b"\x20" + channel_frame(b"", kind=1, size=1 << 40),
+    "huge": b"\x20" + channel_frame(b"f" * 40, size=HUGE),
+    "long": b"\x20" + channel_frame(b"g" * 40, size=1 << 31),
+    "wrong_size": b"\x20" + channel_frame(b"x" * 17, context=5, use=1, channel=0, tag=1),
+    "unknown": b"\x20" + channel_frame(b"", use=9) + channel_frame(b"", kind=7),
+}
+
+
 def frame(value):
     text = value if isinstance(value, bytes) else json.dumps(value, separators=(",", ":")).encode()
     return struct.pack("<I", len(text)) + text
@@ -225,7 +244,7 @@ MEETING = {
 
 
 def main():
-    wire = {"images": IMAGES, "messages": MESSAGES, "control": CONTROL, "listener": LISTENER, "meeting": MEETING}
+    wire = {"images": IMAGES, "messages": MESSAGES, "frames": FRAMES, "control": CONTROL, "listener": LISTENER, "meeting": MEETING}
     for folder, seeds in wire.items():
         (CORPUS / folder).mkdir(exist_ok=True)
         for name, data in seeds.items():

@@ -12,6 +12,7 @@
 
 #include "comm/connection.h"
 #include "comm/control_messages.h"
+#include "comm/frame_stream.h"
 #include "comm/handshake.h"
 #include "comm/message_stream.h"
 #include "comm/socket_link.h"
@@ -49,6 +50,58 @@ inline void read_messages(std::string_view bytes) {
   while (stream.progress()) {
   }
   if (stream.error().empty()) stream.receive({comm::TagSpace::kUser, 3}, first, sizeof first);
+}
+
+/// A link that takes whatever is written, besides.
+class TakingLink : public BytesLink {
+ public:
+  using BytesLink::BytesLink;
+  comm::IoResult write_some(std::span<const iovec> pieces) override {
+    size_t bytes = 0;
+    for (const iovec& piece : pieces) bytes += piece.iov_len;
+    return {bytes, ""};
+  }
+};
+
+inline std::shared_ptr<comm::Delivery> make_delivery(comm::Delivery::Kind kind, comm::Route route, uint32_t tag) {
+  auto delivery = std::make_shared<comm::Delivery>();
+  delivery->kind = kind;
+  delivery->route = route;
+  delivery->tag = tag;
+  delivery->peer = kind == comm::Delivery::Kind::kSend ? 1 : comm::kAnybody;
+  return delivery;
+}
+
+/// Frames of a peer that has shown the secret: some awaited, some into memory of the caller, some cancelled while they
+/// come, and grants for what was sent to it.
+inline void read_frames(std::string_view bytes) {
+  using Kind = comm::Delivery::Kind;
+  const comm::Route channel{0, comm::Route::Use::kChannel, 1}, collective{5, comm::Route::Use::kCollective, 0};
+  comm::Mailbox mailbox;
+  comm::FrameStream stream(std::make_unique<TakingLink>(bytes), 1, mailbox);
+  for (int i = 0; i < 3; ++i) {
+    const auto message = make_delivery(Kind::kSend, channel, 0);
+    message->bytes.resize(message->size = 6000000);
+    stream.send(message);
+  }
+  std::byte memory[16];
+  const auto exact = make_delivery(Kind::kReceive, collective, 1);
+  exact->memory = memory;
+  exact->size = sizeof memory;
+  mailbox.ask(exact);
+  std::shared_ptr<comm::Delivery> wanted;
+  for (bool moved = true; moved;) {
+    if (wanted == nullptr || wanted->done) mailbox.ask(wanted = make_delivery(Kind::kReceive, channel, 0));
+    moved = stream.read();
+    stream.write();
+    if (moved && !wanted->done) {
+      mailbox.withdraw(*wanted);
+      wanted = nullptr;
+    }
+    for (const comm::Mailbox::Grant& grant : mailbox.take_grants()) stream.grant(grant.route, grant.cost);
+  }
+  mailbox.withdraw(*exact);
+  stream.close();
 }
 
 /// As a member or the rendezvous does with a message. Whatever is no Error is a finding.

@@ -47,6 +47,7 @@ void attack(const char* folder, void (*target)(std::string_view), int rounds) {
 }
 
 TEST(WireFuzz, Messages) { attack("messages", fuzz::read_messages, 2000); }
+TEST(WireFuzz, Frames) { attack("frames", fuzz::read_frames, 1000); }
 TEST(WireFuzz, ControlMessages) { attack("control", fuzz::read_control, 1000); }
 TEST(WireFuzz, Listeners) { attack("listener", fuzz::meet_listener, 200); }
 TEST(WireFuzz, Meetings) { attack("meeting", fuzz::hold_meeting, 1000); }
