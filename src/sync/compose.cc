@@ -22,13 +22,6 @@ std::unique_ptr<UpdatePlace> make_place(const Composition& parts, const PartOpti
   }
 }
 
-std::unique_ptr<WeightRule> make_rule(const Composition& parts, const PartOptions& values) {
-  switch (parts.topology) {
-    case Topology::kOuterStep: return make_outer_rule(values.at("outer_rate"), values.at("outer_momentum"));
-    default: return make_mean_rule();
-  }
-}
-
 }  // namespace
 
 std::vector<OptionInfo> options_of(const Composition& parts) {
@@ -51,9 +44,9 @@ std::vector<OptionInfo> options_of(const Composition& parts) {
   if (parts.pace == Pace::kPeriod) {
     options.push_back({"period", 10, 1, kMany, true, "steps between two exchanges"});
   }
-  if (parts.topology == Topology::kOuterStep) {
-    options.push_back({"outer_rate", 0.7, 0, 100, false, "learning rate of the steps of the mean"});
-    options.push_back({"outer_momentum", 0.9, 0, 0.999999, false, "momentum of the steps of the mean"});
+  if (parts.rule != nullptr) {
+    const std::vector<OptionInfo>& own = weight_rule(parts.rule).options;
+    options.insert(options.end(), own.begin(), own.end());
   }
   return options;
 }
@@ -63,7 +56,9 @@ std::shared_ptr<Scheme> compose(const Composition& parts, const PartOptions& val
   const DType rows = row_type(options.compression);
   if (parts.travels == Travels::kWeights) {
     const auto period = static_cast<int64_t>(values.at("period"));
-    WeightScheme::Parts built{period, period, make_rule(parts, values)};
+    const auto news = values.find("news");
+    WeightScheme::Parts built{period, news != values.end() ? static_cast<int64_t>(news->second) : period,
+                              weight_rule(parts.rule).make(values)};
     return std::make_shared<WeightScheme>(std::move(group), options, std::move(built));
   }
   std::unique_ptr<Compressor> compressor = make_compressor(options.compression, options.options);

@@ -11,19 +11,11 @@ class MeanRule : public WeightRule {
   }
 };
 
+/// All take the mean (SparkNet).
+const RegisterWeightRule kMean({"mean", Exchange::kAllReduce, {}, [](const PartOptions&) {
+                                  return std::unique_ptr<WeightRule>(std::make_unique<MeanRule>());
+                                }});
+
 }  // namespace
-
-comm::Status mean_of_all(comm::Communicator& communicator, std::vector<float>& values) {
-  const auto share = static_cast<float>(1.0 / communicator.size());
-#pragma omp simd
-  for (size_t i = 0; i < values.size(); ++i) values[i] *= share;
-  return communicator.all_reduce(values.data(), values.size(), DType::kF32);
-}
-
-comm::Status WeightRule::end(comm::Communicator& communicator, int64_t /*steps*/, Meeting& meeting) {
-  return mean_of_all(communicator, meeting.now);
-}
-
-std::unique_ptr<WeightRule> make_mean_rule() { return std::make_unique<MeanRule>(); }
 
 }  // namespace thalweg::sync

@@ -1,5 +1,6 @@
 // Copyright The Thalweg Authors. SPDX-License-Identifier: Apache-2.0
-// DiLoCo (Douillard et al., 2023).
+// DiLoCo (Douillard et al., 2023): what the mean has moved by since the last meeting is the gradient of one step of SGD
+// with Nesterov's momentum, with which all go on.
 #include "sync/weight_rule.h"
 
 namespace thalweg::sync {
@@ -51,10 +52,15 @@ class OuterRule : public WeightRule {
   std::vector<float> anchor_, velocity_;
 };
 
-}  // namespace
+const RegisterWeightRule kOuter({"outer",
+                                 Exchange::kAllReduce,
+                                 {{"outer_rate", 0.7, 0, 100, false, "learning rate of the steps of the mean"},
+                                  {"outer_momentum", 0.9, 0, 0.999999, false, "momentum of the steps of the mean"}},
+                                 [](const PartOptions& values) -> std::unique_ptr<WeightRule> {
+                                   return std::make_unique<OuterRule>(values.at("outer_rate"),
+                                                                      values.at("outer_momentum"));
+                                 }});
 
-std::unique_ptr<WeightRule> make_outer_rule(double rate, double momentum) {
-  return std::make_unique<OuterRule>(rate, momentum);
-}
+}  // namespace
 
 }  // namespace thalweg::sync

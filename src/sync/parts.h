@@ -16,8 +16,7 @@ enum class Topology {
   kScatterReduce,  ///< each owner gets the sum for its part, and hands its part out
   kTree,           ///< up a binomial tree to one root, and down again
   kServers,        ///< to those who serve a part, in rounds that wait for nobody
-  kOuterStep,      ///< as all-reduce; the mean is a step of another optimiser
-  kRing            ///< to both neighbours on a ring
+  kByRule          ///< as the rule says by which weights are brought together
 };
 /// Who changes weights.
 enum class Updates { kEverybody, kOwners, kRoot, kServers, kItself };
@@ -29,6 +28,8 @@ struct Composition {
   Topology topology = Topology::kAllReduce;
   Updates updates = Updates::kEverybody;
   Pace pace = Pace::kEveryStep;
+  /// Where weights travel: the name of the rule.
+  const char* rule = nullptr;
 };
 
 /// A row of the table of presets.

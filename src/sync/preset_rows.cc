@@ -9,8 +9,8 @@ constexpr Composition kEverywhere{Travels::kGradients, Topology::kAllReduce, Upd
 constexpr Composition kByOwners{Travels::kGradients, Topology::kScatterReduce, Updates::kOwners, Pace::kEveryStep};
 constexpr Composition kAtRoot{Travels::kGradients, Topology::kTree, Updates::kRoot, Pace::kEveryStep};
 constexpr Composition kServed{Travels::kGradients, Topology::kServers, Updates::kServers, Pace::kBounded};
-constexpr Composition kAveraged{Travels::kWeights, Topology::kAllReduce, Updates::kItself, Pace::kPeriod};
-constexpr Composition kOuterStepped{Travels::kWeights, Topology::kOuterStep, Updates::kItself, Pace::kPeriod};
+constexpr Composition kAveraged{Travels::kWeights, Topology::kByRule, Updates::kItself, Pace::kPeriod, "mean"};
+constexpr Composition kOuterStepped{Travels::kWeights, Topology::kByRule, Updates::kItself, Pace::kPeriod, "outer"};
 
 constexpr const char* kAsOneWorker =
     "the weights of one worker with the whole batch, whatever the number of workers and whoever is lost";

@@ -3,6 +3,7 @@
 
 #include "sync/part_options.h"
 #include "sync/parts.h"
+#include "sync/weight_rule.h"
 
 namespace thalweg::sync {
 namespace {
@@ -18,14 +19,13 @@ Schedule schedule_of(const PresetRow& row) {
   return is_unbounded ? Schedule::kAsynchronous : Schedule::kBounded;
 }
 
-Exchange exchange_of(Topology topology) {
-  switch (topology) {
-    case Topology::kAllReduce:
-    case Topology::kOuterStep: return Exchange::kAllReduce;
+Exchange exchange_of(const Composition& parts) {
+  switch (parts.topology) {
+    case Topology::kAllReduce: return Exchange::kAllReduce;
     case Topology::kScatterReduce: return Exchange::kScatterReduce;
     case Topology::kTree: return Exchange::kTree;
     case Topology::kServers: return Exchange::kAdHoc;
-    case Topology::kRing: return Exchange::kNeighbours;
+    case Topology::kByRule: return weight_rule(parts.rule).exchange;
   }
   return Exchange::kAllReduce;
 }
@@ -40,7 +40,7 @@ Preset preset_of(const PresetRow& row) {
   preset.name = row.name;
   preset.optimisation = optimisation_of(row.parts);
   preset.schedule = schedule_of(row);
-  preset.exchange = exchange_of(row.parts.topology);
+  preset.exchange = exchange_of(row.parts);
   preset.description = row.description;
   preset.promise = row.promise;
   preset.when = row.when;

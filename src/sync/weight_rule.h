@@ -3,8 +3,10 @@
 
 #include <memory>
 
+#include "sync/compress/compressor.h"
 #include "sync/flat_weights.h"
 #include "thalweg/comm.h"
+#include "thalweg/sync.h"
 
 namespace thalweg::sync {
 
@@ -41,13 +43,20 @@ class WeightRule {
 /// The mean of everybody's: every member ends with it.
 comm::Status mean_of_all(comm::Communicator& communicator, std::vector<float>& values);
 
-/// All take the mean (SparkNet).
-std::unique_ptr<WeightRule> make_mean_rule();
-/// What the mean has moved by since the last meeting is the gradient of one step of SGD with Nesterov's momentum, with
-/// which all go on (DiLoCo).
-std::unique_ptr<WeightRule> make_outer_rule(double rate, double momentum);
-/// Each takes the mean of its own, its left and its right neighbour's weights on a ring, as they were before the step,
-/// and adds its own update (D-PSGD).
-std::unique_ptr<WeightRule> make_neighbour_rule();
+/// A rule as presets name it.
+struct WeightRuleInfo {
+  std::string name;
+  Exchange exchange = Exchange::kAllReduce;
+  /// Besides `period`. One of the name "news" is the number of steps between two at which all agree on stopping and on
+  /// newcomers, if that is not the period.
+  std::vector<OptionInfo> options;
+  std::unique_ptr<WeightRule> (*make)(const PartOptions& values) = nullptr;
+};
+/// At the end of the file of each rule: makes it known when the library is loaded.
+struct RegisterWeightRule {
+  explicit RegisterWeightRule(WeightRuleInfo info);
+};
+/// Throws Error if there is none of that name.
+const WeightRuleInfo& weight_rule(const std::string& name);
 
 }  // namespace thalweg::sync
