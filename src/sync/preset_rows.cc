@@ -11,6 +11,7 @@ constexpr Composition kAtRoot{Travels::kGradients, Topology::kTree, Updates::kRo
 constexpr Composition kServed{Travels::kGradients, Topology::kServers, Updates::kServers, Pace::kBounded};
 constexpr Composition kAveraged{Travels::kWeights, Topology::kByRule, Updates::kItself, Pace::kPeriod, "mean"};
 constexpr Composition kOuterStepped{Travels::kWeights, Topology::kByRule, Updates::kItself, Pace::kPeriod, "outer"};
+constexpr Composition kOnARing{Travels::kWeights, Topology::kByRule, Updates::kItself, Pace::kPeriod, "ring"};
 
 constexpr const char* kAsOneWorker =
     "the weights of one worker with the whole batch, whatever the number of workers and whoever is lost";
@@ -89,6 +90,12 @@ const std::vector<PresetRow>& preset_rows() {
        "(DiLoCo)",
        "all end with one set of weights; with period 1, outer_rate 1 and outer_momentum 0 it is averaging",
        "the network is very slow: between data centres; the inner optimiser is AdamW in the paper"},
+      {"d-psgd",
+       kOnARing,
+       {{"period", 1}},
+       "every worker takes the mean of its own and its neighbours' weights on a ring, and adds its own update (D-PSGD)",
+       "the mean over all workers moves by the mean of their updates; all end with that mean",
+       "there are many workers, and no link may carry more than its two ends cause"},
       {"petuum",
        kServed,
        {{"staleness", 3}, {"own_first", 1}},

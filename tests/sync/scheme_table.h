@@ -148,6 +148,16 @@ inline const std::vector<SchemeRow>& scheme_rows() {
          expect_same({.name = "diloco", .options = {{"period", 1}, {"outer_rate", 1}, {"outer_momentum", 0}}},
                      {.name = "localsgd", .options = {{"period", 1}}}, workers, 1e-5);
        }},
+      // neighbour_rule_test.cc has the mean and the eigenvalue of the paper. With two workers and nothing to average
+      // over but both, meeting at every step is the mean of weights before the step, and an update each.
+      {{.name = "d-psgd", .options = {{"news", 5}}},
+       Outcome::kRepeatable,
+       [](int workers) {
+         const SmallJob job;
+         const auto results = train_group(workers, job, {.name = "d-psgd"});
+         EXPECT_LT(loss_of(results[0]), 0.3 * untrained_loss());
+         EXPECT_GT(difference(results[0], train_alone(job)), 1e-4) << "it is not decentral";
+       }},
       {{.name = "petuum"},
        Outcome::kGood,
        [](int workers) {
