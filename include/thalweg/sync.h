@@ -1,6 +1,7 @@
 // Copyright The Thalweg Authors. SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <map>
 #include <memory>
 #include <string>
 #include <vector>
@@ -25,7 +26,20 @@ enum class Schedule {
 enum class Exchange {
   kAllReduce,      ///< everybody ends with the sum of all
   kScatterReduce,  ///< each worker sums, updates and hands out its own part
+  kTree,           ///< sums go up a binomial tree to one worker, and weights down again
+  kNeighbours,     ///< each worker with its neighbours only
   kAdHoc           ///< with whoever serves a parameter, when it is needed
+};
+
+/// A number that a scheme or a compressor can be told.
+struct OptionInfo {
+  std::string name;
+  /// If nothing is said; a preset may have another.
+  double usual = 0;
+  double least = 0;
+  double most = 0;
+  bool whole = false;
+  std::string description;
 };
 
 /// A way to train that has a name.
@@ -37,44 +51,47 @@ struct Preset {
   Exchange exchange = Exchange::kAllReduce;
   /// What it does, and which systems train so.
   std::string description;
+  /// What holds of its result, and when to take it.
+  std::string promise = {};
+  std::string when = {};
+  /// Gradients may travel in a compressor's form.
+  bool compresses = false;
+  std::vector<OptionInfo> options = {};
 };
 const std::vector<Preset>& presets();
 
-/// For SchemeOptions::staleness.
-inline constexpr int kUnbounded = -1;
-
-/// The form in which gradients travel. What rounding loses is added to the gradients of the next step.
-enum class Compression {
-  kNone,  ///< f32
-  kBf16,  ///< half the bytes, the range of f32
-  kF16    ///< half the bytes, more digits, numbers up to 65504
+/// A form in which gradients travel. What it leaves out of them is added to those of later steps, unless said
+/// otherwise.
+struct CompressorInfo {
+  std::string name;
+  std::string description;
+  std::vector<OptionInfo> options;
 };
+const std::vector<CompressorInfo>& compressors();
+
+/// For the option `staleness`.
+inline constexpr int kUnbounded = -1;
 
 struct SchemeOptions {
   /// One of the presets' names.
   std::string name = "allreduce";
-  /// allreduce, sharded: gradients are exchanged in pieces of about so many bytes, each as soon as it is complete,
-  /// while the backward pass goes on.
-  size_t bucket_bytes = size_t{4} << 20U;
-  /// allreduce, sharded, ssp. Of tables with sparse gradients only the rows that have some travel, in this form too.
-  Compression compression = Compression::kNone;
-  /// sharded: how many other workers keep a copy of each worker's part of the optimiser's state. So many may be lost at
-  /// the same time, and the run goes on.
-  int copies = 1;
-  /// ssp: how many steps a worker may be ahead of the slowest one; kUnbounded: any number.
-  int staleness = 0;
-  /// ssp: how long a worker waits for one that is behind, and alive, before it does without it; at the end of the run,
-  /// how long for the next step of anybody.
-  std::chrono::duration<double> patience{600.0};
-  /// localsgd: steps between two averages of the weights.
-  int period = 10;
+  /// The form in which gradients travel: one of the compressors' names, or "none". Of tables with sparse gradients only
+  /// the rows that have some travel; "bf16" and "f16" make these shorter as well.
+  std::string compression = "none";
+  /// What the scheme and the compressor are told, by the names of their options (Preset::options,
+  /// CompressorInfo::options).
+  std::map<std::string, double> options = {};
   /// If each worker has rows of its own, in any number: what it trains on (the same object goes to Trainer::fit). They
   /// are spread evenly before the first step. A group that trains so does not change its size: its members have seats
   /// (GroupOptions::seat), and one that is lost must come back, with the rows it had at first.
   std::shared_ptr<data::RowStore> rows = nullptr;
 };
 
-/// For TrainOptions::scheme. An unknown name throws and lists those there are.
+/// Throws Error for a name, an option or a value that there is not, and for what does not go together. The text says
+/// what there is instead.
+void check_scheme(const SchemeOptions& options);
+
+/// For TrainOptions::scheme. Throws what check_scheme does.
 std::shared_ptr<Scheme> make_scheme(const SchemeOptions& options, std::shared_ptr<comm::Group> group);
 
 }  // namespace thalweg::sync

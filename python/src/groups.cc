@@ -42,9 +42,14 @@ std::string address_of(const RendezvousHandle& handle) {
 }
 
 SchemeHandle join(const std::string& scheme, const std::optional<std::string>& rendezvous, const std::string& secret,
-                  bool tls, const Cancellation* cancellation) {
+                  bool tls, const Cancellation* cancellation, const std::string& compression,
+                  const std::map<std::string, double>& options_by_name) {
   sync::SchemeOptions options;
   options.name = scheme;
+  options.compression = compression;
+  options.options = options_by_name;
+  // Before the group forms, in which others would wait for this one.
+  sync::check_scheme(options);
   comm::GroupOptions group;
   if (!rendezvous.has_value()) group = comm::options_from_environment();
   if (rendezvous.has_value()) group.rendezvous = *rendezvous;
@@ -116,9 +121,11 @@ void bind_groups(nb::module_& module) {
   m.def("make_secret", comm::make_secret, "A secret nobody can guess, for one job.");
   m.def(
       "join", join, "scheme"_a = sync::SchemeOptions{}.name, "rendezvous"_a = nb::none(), "secret"_a = "",
-      "tls"_a = false, "cancellation"_a.none() = nb::none(), nb::call_guard<nb::gil_scoped_release>(),
+      "tls"_a = false, "cancellation"_a.none() = nb::none(), "compression"_a = sync::SchemeOptions{}.compression,
+      "options"_a = std::map<std::string, double>{}, nb::call_guard<nb::gil_scoped_release>(),
       "Joins a group and returns the scheme for Trainer; without a rendezvous, that of `thalweg launch`. With tls all "
-      "that goes over the network is encrypted, as the rendezvous must have been told too.");
+      "that goes over the network is encrypted, as the rendezvous must have been told too. `thalweg schemes` lists "
+      "schemes, compressions and their options.");
   m.def("schemes", schemes, "What each scheme does, by name.");
 }
 

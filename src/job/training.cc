@@ -97,18 +97,23 @@ TrainOptions read_options(Settings& file) {
   return options;
 }
 
+/// The place of the name among those of all.
+template <typename Named>
+std::string read_name(Settings& file, const std::string& key, const std::vector<Named>& all) {
+  std::vector<std::string> names;
+  for (const Named& one : all) names.push_back(one.name);
+  return names[file.choice(key, names, 0)];
+}
+
 sync::SchemeOptions read_scheme(Settings& file) {
   sync::SchemeOptions options;
-  std::vector<std::string> names;
-  for (const sync::Preset& preset : sync::presets()) names.push_back(preset.name);
-  options.name = names[file.choice("scheme.name", names, 0)];
-  options.bucket_bytes =
-      static_cast<size_t>(file.whole("scheme.bucket_bytes", static_cast<int64_t>(options.bucket_bytes), 1));
-  options.compression = static_cast<sync::Compression>(file.choice("scheme.compression", {"none", "bf16", "f16"}, 0));
-  options.copies = static_cast<int>(file.whole("scheme.copies", options.copies, 0));
-  options.staleness = static_cast<int>(file.whole("scheme.staleness", options.staleness, sync::kUnbounded));
-  options.patience = file.seconds("scheme.patience", options.patience);
-  options.period = static_cast<int>(file.whole("scheme.period", options.period, 1));
+  options.name = read_name(file, "scheme.name", sync::presets());
+  options.compression = read_name(file, "scheme.compression", sync::compressors());
+  if (options.compression != "none") about(file, "scheme.compression", [&] { sync::check_scheme(options); });
+  for (const auto& [name, value] : file.other_numbers("scheme")) {
+    options.options[name] = value;
+    about(file, "scheme." + name, [&] { sync::check_scheme(options); });
+  }
   return options;
 }
 

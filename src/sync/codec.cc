@@ -28,24 +28,22 @@ constexpr size_t kBlock = 2048;
 
 }  // namespace
 
-std::unique_ptr<Codec> Codec::make(Compression compression) {
-  switch (compression) {
-    case Compression::kNone: return nullptr;
-    case Compression::kBf16: return std::make_unique<HalfCodec<BF16>>();
-    case Compression::kF16: return std::make_unique<HalfCodec<F16>>();
-  }
+std::unique_ptr<Codec> Codec::make(DType dtype) {
+  if (dtype == DType::kBF16) return std::make_unique<HalfCodec<BF16>>();
+  if (dtype == DType::kF16) return std::make_unique<HalfCodec<F16>>();
   return nullptr;
 }
 
-void encode_with_feedback(const Codec& codec, std::span<const float> fresh, std::span<float> kept, void* encoded) {
+void encode_with_feedback(const Codec& codec, std::span<const float> fresh, std::span<const float> kept,
+                          std::span<float> next, void* encoded) {
   const size_t element = size_of(codec.dtype());
   float decoded[kBlock];
   for (size_t begin = 0; begin < fresh.size(); begin += kBlock) {
     const size_t count = std::min(kBlock, fresh.size() - begin);
-    const float* now = fresh.data() + begin;
-    float* lost = kept.data() + begin;
+    const float *now = fresh.data() + begin, *before = kept.data() + begin;
+    float* lost = next.data() + begin;
 #pragma omp simd
-    for (size_t i = 0; i < count; ++i) lost[i] += now[i];
+    for (size_t i = 0; i < count; ++i) lost[i] = before[i] + now[i];
     std::byte* place = static_cast<std::byte*>(encoded) + begin * element;
     codec.encode({lost, count}, place);
     codec.decode(place, {decoded, count});

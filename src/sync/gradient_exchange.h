@@ -1,34 +1,81 @@
 // Copyright The Thalweg Authors. SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include "sync/codec.h"
+#include <functional>
+#include <map>
+
+#include "runtime/variables.h"
+#include "sync/compress/compressor.h"
 #include "sync/gradient_buckets.h"
 #include "thalweg/comm.h"
 
 namespace thalweg::sync {
 
-/// Adds up buckets of gradients over all workers, in the codec's form, if there is one, with error feedback.
+/// Adds up buckets of gradients over all workers, in a compressor's form if there is one.
 class GradientExchange {
  public:
-  explicit GradientExchange(Compression compression) : codec_(Codec::make(compression)) {}
+  /// Null: as they are.
+  explicit GradientExchange(std::unique_ptr<Compressor> compressor);
 
-  /// The buckets that follow are these. What was kept stays: buckets depend on the parameters alone.
-  void use(const GradientBuckets& buckets);
+  /// None if gradients travel as they are.
+  Compressor* compressor() { return compressor_.get(); }
+  /// The buckets that follow are these. What the compressor keeps stays.
+  void use(const GradientBuckets& buckets, const Variables& variables);
+  const std::vector<GradientShape>& shapes() const { return shapes_; }
+  /// From now on, calls `sees` with what the code of one rank stands for, gradient by gradient, when it is decoded;
+  /// where codes are added up, with its share of the sum if that is what the compressor takes off. Rank -1: nobody's.
+  using Sees = std::function<void(size_t gradient, std::span<const float> values)>;
+  void watch(int rank, Sees sees);
+  void begin_step(const CodeStep& step);
   /// Before a bucket's exchange, which may be on another thread: encodes it. So the wire is busy with one bucket while
   /// the next is encoded.
   void begin(std::span<float> bucket);
   /// As the communicator's operations of these names; after an all-reduce `end` must follow, on whichever thread.
   comm::Status all_reduce(comm::Communicator& communicator, std::span<float> bucket);
   comm::Status reduce_scatter(comm::Communicator& communicator, std::span<float> bucket);
-  void end(std::span<float> bucket);
+  /// Fails if somebody has sent what is no code.
+  comm::Status end(std::span<float> bucket);
 
  private:
-  std::byte* encoded_of(std::span<float> bucket);
+  /// A gradient in a bucket.
+  struct Item {
+    size_t gradient = 0;
+    size_t begin = 0;
+    size_t floats = 0;
+  };
+  struct Bucket {
+    std::vector<Item> items;
+    /// This worker's code, then the sum of all or, one after the other, everybody's.
+    Bytes code;
+    /// Of every worker's.
+    std::vector<int64_t> sizes;
+  };
 
-  std::unique_ptr<Codec> codec_;
-  const float* base_ = nullptr;
-  std::vector<float> kept_;
-  std::vector<std::byte> encoded_;
+  Bucket& bucket_of(std::span<float> values) { return buckets_.at(values.data()); }
+  void encode(Bucket& bucket, std::span<const float> values, const std::vector<float>& agreed);
+  comm::Status agree(comm::Communicator& communicator, Bucket& bucket, std::span<const float> values);
+  comm::Status add_up(comm::Communicator& communicator, Bucket& bucket);
+  comm::Status gather(comm::Communicator& communicator, Bucket& bucket);
+  void decode_sum(const Bucket& bucket, std::span<float> values, const comm::Part& part);
+  comm::Status decode_all(const Bucket& bucket, std::span<float> values);
+  void add_code(const Bucket& bucket, std::span<const std::byte> code, std::span<float> values, bool is_watched);
+  /// Tells of a sum that all workers have an equal share of.
+  void tell_share(size_t gradient, std::span<const float> sum);
+  size_t most_bytes(const Bucket& bucket) const;
+  /// Elements of the codes of a round.
+  size_t code_elements(const Bucket& bucket, int round) const;
+
+  std::unique_ptr<Compressor> compressor_;
+  /// One of these is the compressor, if there is one.
+  SummedCompressor* summed_ = nullptr;
+  GatheredCompressor* gathered_ = nullptr;
+  std::vector<GradientShape> shapes_;
+  int workers_ = 1;
+  int watched_ = -1;
+  Sees sees_;
+  std::vector<float> seen_;
+  /// By where their gradients lie.
+  std::map<const float*, Bucket> buckets_;
 };
 
 }  // namespace thalweg::sync

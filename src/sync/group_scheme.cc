@@ -10,6 +10,8 @@ namespace thalweg::sync {
 namespace {
 
 constexpr std::chrono::milliseconds kReportInterval{200};
+constexpr const char* kOwnWeights = "weights/";
+constexpr const char* kOwnOptimizer = "optimizer/";
 
 /// Equal for workers whose trained parameters lie in memory in the same way.
 uint64_t layout_fingerprint(Trainee& trainee) {
@@ -29,6 +31,23 @@ comm::Status collect(comm::Communicator& communicator, int64_t mine, std::vector
   all.assign(static_cast<size_t>(communicator.size()), 0);
   all[static_cast<size_t>(communicator.rank())] = mine;
   return communicator.all_gather(all.data(), all.size(), DType::kI64);
+}
+
+/// `weights` become the mean of those that the workers have: what a program that knows nothing of groups loads.
+void average(const std::vector<std::vector<NamedTensor>>& workers, std::vector<NamedTensor>& weights) {
+  for (NamedTensor& entry : weights) {
+    if (entry.tensor.dtype() != DType::kF32) continue;
+    Tensor mean = Tensor::zeros(DType::kF32, entry.tensor.shape());
+    for (const std::vector<NamedTensor>& worker : workers) {
+      for (const NamedTensor& theirs : worker) {
+        if (theirs.name != kOwnWeights + entry.name || theirs.tensor.type() != mean.type()) continue;
+        const auto share = 1.0F / static_cast<float>(workers.size());
+        for (int64_t i = 0; i < mean.num_elements(); ++i)
+          mean.data<float>()[i] += share * theirs.tensor.data<float>()[i];
+      }
+    }
+    entry.tensor = mean;
+  }
 }
 
 }  // namespace
@@ -61,9 +80,15 @@ comm::Status GroupScheme::spread_rows() {
   return status;
 }
 
-void GroupScheme::start(Trainee& trainee) { settle(trainee, "", false); }
+bool GroupScheme::start(Trainee& trainee) {
+  settle(trainee, "", false);
+  return checkpoint_missing_;
+}
 
-void GroupScheme::regroup(Trainee& trainee, const std::string& failure) { settle(trainee, failure, true); }
+bool GroupScheme::regroup(Trainee& trainee, const std::string& failure) {
+  settle(trainee, failure, true);
+  return checkpoint_missing_;
+}
 
 bool GroupScheme::next_epoch(const std::string& failure) {
   try {
@@ -97,6 +122,18 @@ void GroupScheme::settle(Trainee& trainee, std::string failure, bool leave_first
   // The state, with its times, may be another worker's.
   pace_ = {};
   prepare(trainee);
+  if (!resumed_.empty()) take_resumed_state();
+  begin(trainee);
+}
+
+void GroupScheme::take_resumed_state() {
+  // Of another number of workers each takes that of some, and nothing is left.
+  std::vector<std::vector<NamedTensor>> mine;
+  for (auto i = static_cast<size_t>(group_->rank()); i < resumed_.size(); i += static_cast<size_t>(group_->size())) {
+    mine.push_back(std::move(resumed_[i]));
+  }
+  set_own_state(mine);
+  resumed_.clear();
 }
 
 comm::Status GroupScheme::synchronise(Trainee& trainee) {
@@ -111,20 +148,71 @@ comm::Status GroupScheme::synchronise(Trainee& trainee) {
   const int root = static_cast<int>(furthest - progress.begin());
   const bool all_there = *std::min_element(progress.begin(), progress.end()) == *furthest;
   const int64_t epoch = *furthest >> kIterationBits;
+  continuing_.clear();
+  for (size_t rank = 0; rank < progress.size(); ++rank) {
+    if (epoch > 0 && progress[rank] >> kIterationBits == epoch) continuing_.insert(group_->names()[rank]);
+  }
+  if (settled_epoch_ > 0 && static_cast<int64_t>(settled_epoch_) < epoch) was_left_behind();
   if (epoch > 0) {
     const int64_t target = *furthest & ((int64_t{1} << kIterationBits) - 1);
     const bool counts = static_cast<int64_t>(settled_epoch_) == epoch;
     if (comm::Status status = complete_state(trainee, target, counts); !status) return status;
   }
   // At the very beginning they may still differ, if they were not initialised alike.
-  const bool restores_all = epoch == 0 || !keeps_own_state();
-  if (!all_there || restores_all) {
-    Checkpoint snapshot;
-    if (group_->rank() == root) snapshot = trainee.snapshot();
-    if (comm::Status status = broadcast_snapshot(communicator(), root, snapshot); !status) return status;
-    if (group_->rank() != root && (mine != *furthest || restores_all)) trainee.restore(snapshot);
+  const bool everybody = epoch == 0 || !keeps_own_state();
+  if (all_there && !everybody) return {};
+  return hand_over_state(trainee, root, mine != *furthest, everybody);
+}
+
+comm::Status GroupScheme::hand_over_state(Trainee& trainee, int root, bool is_behind, bool everybody) {
+  Checkpoint snapshot;
+  const bool is_root = group_->rank() == root;
+  if (is_root) {
+    snapshot = trainee.snapshot();
+    // Otherwise it has what was read from a checkpoint.
+    if (settled_epoch_ > 0) snapshot.scheme = pack({common_state(), {}});
+  }
+  if (comm::Status status = broadcast_snapshot(communicator(), root, snapshot); !status) return status;
+  SchemeState state = unpack(snapshot.scheme);
+  resumed_ = std::move(state.workers);
+  const bool has_own = resumed_.size() == static_cast<size_t>(group_->size());
+  const bool own_weights = has_own && holdings().weights == Held::kLocal;
+  if (own_weights) take_own_weights(snapshot);
+  if ((!is_root && (is_behind || everybody)) || own_weights) {
+    trainee.restore(snapshot);
+    set_common_state(state.common);
+  } else if (is_root && settled_epoch_ == 0) {
+    set_common_state(state.common);
   }
   return {};
+}
+
+void GroupScheme::take_own_weights(Checkpoint& snapshot) {
+  const std::vector<NamedTensor>& mine = resumed_[static_cast<size_t>(group_->rank())];
+  std::vector<NamedTensor> weights = under_prefix(kOwnWeights, mine), optimizer = under_prefix(kOwnOptimizer, mine);
+  if (weights.empty()) return;
+  snapshot.weights = std::move(weights);
+  snapshot.optimizer = std::move(optimizer);
+}
+
+std::optional<Checkpoint> GroupScheme::checkpoint(Trainee& trainee) {
+  require(begin_checkpoint(trainee));
+  std::vector<NamedTensor> mine = own_state();
+  Checkpoint snapshot;
+  const bool is_local = holdings().weights == Held::kLocal;
+  if (leads() || is_local) snapshot = trainee.snapshot();
+  if (is_local) {
+    for (NamedTensor& entry : with_prefix(kOwnWeights, snapshot.weights)) mine.push_back(std::move(entry));
+    for (NamedTensor& entry : with_prefix(kOwnOptimizer, snapshot.optimizer)) mine.push_back(std::move(entry));
+  }
+  SchemeState state{common_state(), {}};
+  comm::Status status = gather_tensors(communicator(), 0, mine, state.workers);
+  if (status.ok() && is_local && leads()) average(state.workers, snapshot.weights);
+  end_checkpoint(trainee);
+  require(status);
+  if (!leads()) return std::nullopt;
+  snapshot.scheme = pack(state);
+  return snapshot;
 }
 
 comm::Status GroupScheme::ask_for_checkpoint(const Trainee& trainee) {

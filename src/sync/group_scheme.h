@@ -2,8 +2,10 @@
 #pragma once
 
 #include <optional>
+#include <set>
 
 #include "sync/row_exchange.h"
+#include "sync/scheme_state.h"
 #include "sync/step_pace.h"
 #include "thalweg/comm.h"
 #include "thalweg/sync.h"
@@ -20,17 +22,19 @@ class GroupScheme : public Scheme {
   data::Share share() const override { return {group_->rank(), group_->size(), rows_ ? rows_->total() : 0}; }
   bool leads() const override { return group_->rank() == 0; }
   void meet(int64_t batch_size) override;
-  void start(Trainee& trainee) override;
+  bool start(Trainee& trainee) override;
   void report(const TrainState& state) override;
+  std::optional<Checkpoint> checkpoint(Trainee& trainee) override;
   bool change_wanted() const override { return change_wanted_; }
-  void regroup(Trainee& trainee, const std::string& failure) override;
-  bool checkpoint_missing() const override { return checkpoint_missing_; }
+  bool regroup(Trainee& trainee, const std::string& failure) override;
   void finish(Trainee& trainee) override;
   void abandon(const std::string& shared) override;
 
  protected:
   /// The trainee is at the group's step, and the membership is that of a new epoch.
   virtual void prepare(Trainee& trainee) = 0;
+  /// After that, and after state of its own was set: threads of this scheme's may use the communicator from now on.
+  virtual void begin(Trainee& /*trainee*/) {}
   /// Before the epoch is left: nothing of this scheme's may use its communicator any more.
   virtual void release() {}
   /// Every worker, before those who are behind get the state of the one that is furthest, at step `target`: makes that
@@ -39,6 +43,20 @@ class GroupScheme : public Scheme {
   virtual comm::Status complete_state(Trainee& /*trainee*/, int64_t /*target*/, bool /*counts*/) { return {}; }
   /// Workers at the same step have the same state; otherwise a new epoch begins with that of the one that is furthest.
   virtual bool keeps_own_state() const { return true; }
+
+  virtual Holdings holdings() const { return {}; }
+  /// Every worker, before the one that leads takes a snapshot: hands it what is sharded, and afterwards frees it.
+  virtual comm::Status begin_checkpoint(Trainee& /*trainee*/) { return {}; }
+  virtual void end_checkpoint(Trainee& /*trainee*/) {}
+  /// State besides weights and optimiser that is the same at every worker. It is set before `prepare`.
+  virtual std::vector<NamedTensor> common_state() { return {}; }
+  virtual void set_common_state(const std::vector<NamedTensor>& /*state*/) {}
+  /// State that is this worker's alone, such as what a compressor keeps: that of several workers may be added up in
+  /// one. The first is called after a step is complete, the second after `prepare`.
+  virtual std::vector<NamedTensor> own_state() { return {}; }
+  virtual void set_own_state(const std::vector<std::vector<NamedTensor>>& /*states*/) {}
+  /// The others have gone on without this worker, and have taken what was its own for lost.
+  virtual void was_left_behind() {}
   /// What is left to exchange when the run is over.
   virtual comm::Status last_exchange() { return {}; }
 
@@ -54,6 +72,8 @@ class GroupScheme : public Scheme {
   /// A change is wanted after this step.
   void want_change() { change_wanted_ = true; }
   bool noted_failure() const { return !failure_.empty(); }
+  /// In `prepare`: a member of this name has gone on from the last epoch to this one, with its state.
+  bool continues(const std::string& name) const { return continuing_.count(name) > 0; }
 
  private:
   /// Tells the group how this worker stood after its last step.
@@ -62,6 +82,11 @@ class GroupScheme : public Scheme {
   comm::Status spread_rows();
   /// Brings every worker to the state of the one that is furthest.
   comm::Status synchronise(Trainee& trainee);
+  /// All workers: those who are behind take over the state of rank `root`, and all of them if `everybody`.
+  comm::Status hand_over_state(Trainee& trainee, int root, bool is_behind, bool everybody);
+  /// What this worker has of its own in a snapshot of all.
+  void take_own_weights(Checkpoint& snapshot);
+  void take_resumed_state();
   comm::Status compare_layouts(Trainee& trainee);
   /// Every worker learns whether the one that leads lacks a checkpoint: only that one knows what it has written.
   comm::Status ask_for_checkpoint(const Trainee& trainee);
@@ -76,8 +101,11 @@ class GroupScheme : public Scheme {
   int64_t batch_size_ = 0;
   /// The epoch in which rows were spread last.
   uint64_t spread_epoch_ = 0;
+  std::set<std::string> continuing_;
   bool change_wanted_ = false;
   bool checkpoint_missing_ = false;
+  /// What workers had of their own in the checkpoint that the group has started from.
+  std::vector<std::vector<NamedTensor>> resumed_;
   std::string failure_;
   /// All that there was to exchange in this epoch has been.
   bool at_end_ = false;

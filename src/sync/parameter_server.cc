@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "base/deadline.h"
+#include "sync/state_transfer.h"
 #include "train/gradient_sums.h"
 
 namespace thalweg::sync {
@@ -61,14 +62,14 @@ ParameterServer::ParameterServer(comm::Group& group, Trainee& trainee, const Opt
       place_{group.size(), group.rank(), 0},
       served_(map_.pieces(place_.parts, place_.own)),
       dense_(dense_parameters(trainee)),
-      gradient_exchange_(options.compression),
-      sparse_exchange_(options.compression),
+      gradient_exchange_(options.dense),
+      sparse_exchange_(options.sparse),
       outbox_(std::move(unsent)),
       contained_(static_cast<size_t>(group.size())) {
   for (const Piece& piece : served_) served_updaters_.push_back(trainee.updater_index(piece.variable));
   for (const std::span<float> values : map_.all()) flat_ = values;
-  gradient_exchange_.use(map_);
-  sparse_exchange_.use(map_);
+  gradient_exchange_.use(map_, trainee.variables());
+  sparse_exchange_.use(map_, trainee.variables());
   weights_.reserve(flat_.size());
   for (const Piece& piece : map_.pieces(1, 0)) {
     const std::span<float> values = weights_of(trainee, piece);
@@ -119,6 +120,13 @@ comm::Status ParameterServer::wait_for_others(int64_t staleness, std::chrono::du
   const bool in_time = changed_.wait_for(lock, longest, [&] { return over_ || slowest() >= steps_ - staleness; });
   if (in_time) return failure_so_far();
   return late("is " + std::to_string(steps_ - slowest()) + " steps behind", longest);
+}
+
+comm::Status ParameterServer::wait_for_own(std::chrono::duration<double> longest) {
+  std::unique_lock<std::mutex> lock(mutex_);
+  const int64_t& own = contained_[static_cast<size_t>(place_.own)];
+  if (changed_.wait_for(lock, longest, [&] { return over_ || own >= steps_; })) return failure_so_far();
+  return late("has kept a round waiting", longest);
 }
 
 comm::Failure ParameterServer::late(const std::string& what, std::chrono::duration<double> waited) const {
@@ -215,6 +223,7 @@ void ParameterServer::serve() {
     error = std::current_exception();
     communicator_.abort(kFailed);
   }
+  settle_codes(false);
   {
     const std::lock_guard<std::mutex> lock(mutex_);
     failure_ = status;
@@ -266,6 +275,7 @@ comm::Status ParameterServer::round(bool& last) {
   const bool exchanges = sum.filled > 0 && (!waits_for_all_ || sum.filled + sum.done == place_.parts);
   const bool bad = waits_for_all_ && sum.bad > 0;
   if (exchanges && !bad) status = exchange(sum);
+  if (status.ok()) settle_codes(true);
   if (status.ok()) publish(headers, exchanges, bad);
   if (status.ok() && sum.snapshot > 0) status = take_part_in_snapshot();
   if (sum.stop > 0) stop_asked_ = true;
@@ -277,6 +287,7 @@ comm::Status ParameterServer::round(bool& last) {
 comm::Status ParameterServer::exchange(const Header& sum) {
   outgoing_.dense.resize(flat_.size());
   std::copy(outgoing_.dense.begin(), outgoing_.dense.end(), flat_.begin());
+  gradient_exchange_.begin_step({rounds_++, place_.own, place_.parts});
   gradient_exchange_.begin(flat_);
   comm::Status status = gradient_exchange_.reduce_scatter(communicator_, flat_);
   gathered_ = {};
@@ -297,6 +308,13 @@ comm::Status ParameterServer::exchange(const Header& sum) {
     gathered_.scale = scale;
   }
   return communicator_.all_gather(weights_.data(), weights_.size(), DType::kF32);
+}
+
+void ParameterServer::settle_codes(bool is_complete) {
+  is_complete ? sparse_exchange_.commit() : sparse_exchange_.roll_back();
+  Compressor* compressor = gradient_exchange_.compressor();
+  if (compressor == nullptr) return;
+  is_complete ? compressor->commit() : compressor->roll_back();
 }
 
 comm::Status ParameterServer::clip(double& scale) {
@@ -348,6 +366,13 @@ comm::Status ParameterServer::take_part_in_snapshot() {
   const bool takes = snapshot_wanted_;
   lock.unlock();
   comm::Status status = collect_state(communicator_, trainee_.updater(), dense_, map_, own_parts(place_.parts), takes);
+  if (!status) return status;
+  std::vector<NamedTensor> mine = sparse_exchange_.state();
+  if (Compressor* compressor = gradient_exchange_.compressor(); compressor != nullptr) {
+    for (NamedTensor& entry : compressor->state()) mine.push_back(std::move(entry));
+  }
+  // Only the worker that leads takes snapshots.
+  status = gather_tensors(communicator_, 0, mine, kept_by_all_);
   if (!status || !takes) return status;
   lock.lock();
   snapshot_ready_ = true;

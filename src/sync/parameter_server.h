@@ -40,7 +40,9 @@ class ParameterServer {
   struct Options {
     /// Rounds take place when every worker has something to bring.
     bool waits_for_all = false;
-    Compression compression = Compression::kNone;
+    /// Of the scheme, for this epoch's thread; what their compressors keep outlives the server.
+    GradientExchange& dense;
+    SparseExchange& sparse;
   };
   /// From the trainee's weights.
   ParameterServer(comm::Group& group, Trainee& trainee, const Options& options, Outbox unsent);
@@ -58,6 +60,8 @@ class ParameterServer {
   /// Until the slowest worker is at most `staleness` steps behind this one, the servers have what it had to bring, or
   /// the epoch ends. Fails at the deadline.
   comm::Status wait_for_others(int64_t staleness, std::chrono::duration<double> longest);
+  /// Until the newest weights contain all that this worker has brought. As above otherwise.
+  comm::Status wait_for_own(std::chrono::duration<double> longest);
   /// Gives the trainee the newest weights. Needs the lock of its weights.
   void pull(Trainee& trainee);
   /// This worker makes no more steps. Until all others have said the same; then `pull` gives what all end with. Fails
@@ -75,6 +79,8 @@ class ParameterServer {
   /// takes place.
   comm::Status begin_snapshot();
   void end_snapshot();
+  /// Between the two: what the compressors of all workers keep, by rank.
+  const std::vector<std::vector<NamedTensor>>& kept_by_all() const { return kept_by_all_; }
 
   /// Ends the thread, whatever it does; what was not sent is for the server of the next epoch.
   Outbox stop();
@@ -105,6 +111,8 @@ class ParameterServer {
   comm::Status round(bool& last);
   Header begin_round();
   comm::Status exchange(const Header& sum);
+  /// The codes of a round count, or do not.
+  void settle_codes(bool is_complete);
   /// Limits the norm of the gradients of a round, each times `scale`.
   comm::Status clip(double& scale);
   void update(double rate, double scale);
@@ -126,8 +134,10 @@ class ParameterServer {
   std::vector<DenseParameter> dense_;
 
   // Of the thread that serves.
-  GradientExchange gradient_exchange_;
-  SparseExchange sparse_exchange_;
+  GradientExchange& gradient_exchange_;
+  SparseExchange& sparse_exchange_;
+  int64_t rounds_ = 0;
+  std::vector<std::vector<NamedTensor>> kept_by_all_;
   std::vector<float> weights_;
   Outbox outgoing_;
   /// That this worker had made when it filled the outgoing box.

@@ -1,36 +1,101 @@
 // Copyright The Thalweg Authors. SPDX-License-Identifier: Apache-2.0
-#include <functional>
+#include <algorithm>
 
-#include "base/text.h"
-#include "sync/schemes.h"
+#include "sync/part_options.h"
+#include "sync/parts.h"
+#include "sync/weight_rule.h"
 
 namespace thalweg::sync {
 namespace {
 
-struct Entry {
-  Preset preset;
-  std::shared_ptr<Scheme> (*make)(const SchemeOptions&, std::shared_ptr<comm::Group>);
-};
+Optimisation optimisation_of(const Composition& parts) {
+  return parts.updates == Updates::kItself ? Optimisation::kDecentral : Optimisation::kCentral;
+}
 
-const std::vector<Entry>& entries() {
-  static const std::vector<Entry> all = {
-      {{"allreduce", Parallelism::kData, Optimisation::kCentral, Schedule::kSynchronous, Exchange::kAllReduce,
-        "every worker adds up the gradients of all and makes the same update (PyTorch DDP, Horovod)"},
-       make_allreduce},
-      {{"sharded", Parallelism::kData, Optimisation::kCentral, Schedule::kSynchronous, Exchange::kScatterReduce,
-        "each worker owns a part of the parameters and of the optimiser's state: it adds up the gradients of all for "
-        "it, updates it, and hands out the weights (BigDL)"},
-       make_sharded},
-      {{"ssp", Parallelism::kData, Optimisation::kCentral, Schedule::kBounded, Exchange::kAdHoc,
-        "each worker serves a part of the parameters, and may be `staleness` steps ahead of the slowest: 0 is "
-        "synchronous, "
-        "s is Petuum, unbounded is DistBelief's Downpour"},
-       make_ssp},
-      {{"localsgd", Parallelism::kData, Optimisation::kDecentral, Schedule::kSynchronous, Exchange::kAllReduce,
-        "every worker trains by itself, and all take the mean of their weights every `period` steps (SparkNet)"},
-       make_localsgd},
-  };
-  return all;
+Schedule schedule_of(const PresetRow& row) {
+  if (row.parts.pace != Pace::kBounded) return Schedule::kSynchronous;
+  const auto staleness = row.defaults.find("staleness");
+  const bool is_unbounded = staleness != row.defaults.end() && staleness->second == kUnbounded;
+  return is_unbounded ? Schedule::kAsynchronous : Schedule::kBounded;
+}
+
+Exchange exchange_of(const Composition& parts) {
+  switch (parts.topology) {
+    case Topology::kAllReduce: return Exchange::kAllReduce;
+    case Topology::kScatterReduce: return Exchange::kScatterReduce;
+    case Topology::kTree: return Exchange::kTree;
+    case Topology::kServers: return Exchange::kAdHoc;
+    case Topology::kByRule: return weight_rule(parts.rule).exchange;
+  }
+  return Exchange::kAllReduce;
+}
+
+/// Inner nodes of a tree add up what comes, which codes do not allow; weights are not compressed at all.
+bool takes_compression(const Composition& parts) {
+  return parts.travels == Travels::kGradients && parts.topology != Topology::kTree;
+}
+
+Preset preset_of(const PresetRow& row) {
+  Preset preset;
+  preset.name = row.name;
+  preset.optimisation = optimisation_of(row.parts);
+  preset.schedule = schedule_of(row);
+  preset.exchange = exchange_of(row.parts);
+  preset.description = row.description;
+  preset.promise = row.promise;
+  preset.when = row.when;
+  preset.compresses = takes_compression(row.parts);
+  preset.options = options_of(row.parts);
+  for (OptionInfo& option : preset.options) {
+    const auto own = row.defaults.find(option.name);
+    if (own != row.defaults.end()) option.usual = own->second;
+  }
+  return preset;
+}
+
+const PresetRow& row_of(const std::string& name) {
+  const std::vector<PresetRow>& rows = preset_rows();
+  const auto found = std::find_if(rows.begin(), rows.end(), [&](const PresetRow& row) { return name == row.name; });
+  TW_REQUIRE(found != rows.end(), "there is no training scheme '", name, "'; there are: ", names_of(presets()));
+  return *found;
+}
+
+/// Names of the presets whose options, or compression, include what was asked for.
+template <typename Fits>
+std::string presets_that(const Fits& fits) {
+  std::vector<Preset> fitting;
+  std::copy_if(presets().begin(), presets().end(), std::back_inserter(fitting), fits);
+  return names_of(fitting);
+}
+
+const OptionInfo* find_option(const std::vector<OptionInfo>& options, const std::string& name) {
+  const auto found =
+      std::find_if(options.begin(), options.end(), [&](const OptionInfo& option) { return option.name == name; });
+  return found != options.end() ? &*found : nullptr;
+}
+
+/// Throws Error that says which scheme or compression would take the option, or which options there are.
+[[noreturn]] void refuse_option(const SchemeOptions& options, const Preset& preset, const CompressorInfo& compressor,
+                                const std::string& name) {
+  const auto has_it = [&](const auto& part) { return find_option(part.options, name) != nullptr; };
+  const std::string schemes = presets_that(has_it);
+  if (!schemes.empty()) {
+    raise("option ", name, " means nothing to the scheme ", preset.name, "; it is one of: ", schemes);
+  }
+  std::vector<CompressorInfo> forms;
+  std::copy_if(compressors().begin(), compressors().end(), std::back_inserter(forms), has_it);
+  if (!forms.empty()) {
+    raise("option ", name, " means nothing to the compression ", options.compression,
+          "; it is one of the compressions: ", names_of(forms));
+  }
+  std::vector<OptionInfo> known = preset.options;
+  known.insert(known.end(), compressor.options.begin(), compressor.options.end());
+  raise("there is no option '", name, "' of the scheme ", preset.name, " with the compression ", options.compression,
+        "; there are: ", names_of(known));
+}
+
+std::string synchronous_with_compression() {
+  return presets_that([](const Preset& other) { return other.compresses && other.schedule == Schedule::kSynchronous; });
 }
 
 }  // namespace
@@ -38,19 +103,45 @@ const std::vector<Entry>& entries() {
 const std::vector<Preset>& presets() {
   static const std::vector<Preset> all = [] {
     std::vector<Preset> result;
-    for (const Entry& entry : entries()) result.push_back(entry.preset);
+    for (const PresetRow& row : preset_rows()) result.push_back(preset_of(row));
     return result;
   }();
   return all;
 }
 
-std::shared_ptr<Scheme> make_scheme(const SchemeOptions& options, std::shared_ptr<comm::Group> group) {
-  std::vector<std::string> names;
-  for (const Entry& entry : entries()) {
-    if (entry.preset.name == options.name) return entry.make(options, std::move(group));
-    names.push_back(entry.preset.name);
+void check_scheme(const SchemeOptions& options) {
+  const Preset preset = preset_of(row_of(options.name));
+  const CompressorInfo& compressor = compressor_info(options.compression);
+  TW_REQUIRE(preset.compresses || options.compression == "none", "compression ", options.compression,
+             " does not go with the scheme ", preset.name,
+             ", which sends weights, or adds gradients up on their way. Leave the compression out, or take one of the "
+             "schemes: ",
+             presets_that([](const Preset& other) { return other.compresses; }));
+  for (const auto& [name, value] : options.options) {
+    const OptionInfo* option = find_option(preset.options, name);
+    if (option == nullptr) option = find_option(compressor.options, name);
+    if (option == nullptr) refuse_option(options, preset, compressor, name);
+    checked_value(*option, value);
   }
-  raise("there is no training scheme '", options.name, "'; there are: ", join(names, ", "));
+  const bool is_synchronous = preset.schedule == Schedule::kSynchronous;
+  TW_REQUIRE(is_synchronous || options.options.count("copy_every") == 0,
+             "option copy_every needs workers that wait for ", "each other at every step, which those of the scheme ",
+             preset.name, " do not: leave it out, or take one of ", "the schemes: ", synchronous_with_compression());
+  TW_REQUIRE(options.compression != "dgc" || is_synchronous, "compression dgc has a momentum ",
+             "from step to step, but the scheme ", preset.name,
+             " exchanges in rounds that are no steps. Take compression ",
+             "topk, or one of the schemes: ", synchronous_with_compression());
+}
+
+std::shared_ptr<Scheme> make_scheme(const SchemeOptions& options, std::shared_ptr<comm::Group> group) {
+  check_scheme(options);
+  const PresetRow& row = row_of(options.name);
+  PartOptions values;
+  for (const OptionInfo& option : preset_of(row).options) values[option.name] = option.usual;
+  for (const auto& [name, value] : options.options) {
+    if (values.count(name) > 0) values[name] = value;
+  }
+  return compose(row.parts, values, options, std::move(group));
 }
 
 }  // namespace thalweg::sync

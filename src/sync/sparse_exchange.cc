@@ -2,28 +2,13 @@
 #include "sync/sparse_exchange.h"
 
 #include <algorithm>
+#include <cstring>
 #include <numeric>
+
+#include "sync/gather_parts.h"
 
 namespace thalweg::sync {
 namespace {
-
-/// Every worker's elements in turn; `counts` says how many units of so many elements each has. Parts of an all-gather
-/// are of one size, so the shorter ones travel with room to spare.
-template <typename T>
-comm::Status gather_parts(comm::Communicator& communicator, std::vector<T>& mine, const std::vector<int64_t>& counts,
-                          int64_t unit) {
-  const auto longest = static_cast<size_t>(*std::max_element(counts.begin(), counts.end()) * unit);
-  std::vector<T> padded(longest * counts.size());
-  std::copy(mine.begin(), mine.end(), padded.begin() + static_cast<int64_t>(longest) * communicator.rank());
-  comm::Status status = communicator.all_gather(padded.data(), padded.size(), dtype_of<T>);
-  if (!status) return status;
-  mine.clear();
-  for (size_t rank = 0; rank < counts.size(); ++rank) {
-    const auto begin = padded.begin() + static_cast<int64_t>(rank * longest);
-    mine.insert(mine.end(), begin, begin + counts[rank] * unit);
-  }
-  return {};
-}
 
 /// The sums of rows that stand there several times, the others as they are.
 std::vector<float> sums_of(const simd::RowList& list, const std::vector<float>& rows) {
@@ -43,6 +28,9 @@ std::vector<float> sums_of(const simd::RowList& list, const std::vector<float>& 
   }
   return sums;
 }
+
+constexpr const char* kRowNumbers = "residual_rows/";
+constexpr const char* kRowValues = "residual/";
 
 comm::Status failure_of(size_t rank, const std::string& what) {
   return comm::Failure{comm::FailureKind::kProtocol, static_cast<int>(rank), what, 0};
@@ -74,8 +62,78 @@ comm::Status check_indices(const std::vector<int64_t>& indices, const std::vecto
 
 }  // namespace
 
-void SparseExchange::use(const GradientBuckets& buckets) {
-  for (const SparseRows& rows : buckets.sparse()) tables_.try_emplace(rows.variable);
+void SparseExchange::use(const GradientBuckets& buckets, const Variables& variables) {
+  for (const SparseRows& rows : buckets.sparse()) {
+    Table& table = tables_[rows.variable];
+    table.name = variables.name(rows.variable);
+    table.row_size = rows.row_size;
+  }
+}
+
+void SparseExchange::commit() {
+  for (auto& [variable, table] : tables_) {
+    table.changed.clear();
+    table.before.clear();
+  }
+}
+
+void SparseExchange::roll_back() {
+  for (auto& [variable, table] : tables_) {
+    const auto size = static_cast<size_t>(table.row_size);
+    // The last change first: a row may have changed several times.
+    for (size_t i = table.changed.size(); i-- > 0;) {
+      std::copy_n(table.before.data() + i * size, size, table.kept.at(table.changed[i]).data());
+    }
+  }
+  commit();
+}
+
+void SparseExchange::clear_state() {
+  for (auto& [variable, table] : tables_) table.kept.clear();
+  commit();
+}
+
+std::vector<NamedTensor> SparseExchange::state() const {
+  std::vector<NamedTensor> result;
+  for (const auto& [variable, table] : tables_) {
+    if (codec_ == nullptr) continue;
+    const std::map<int64_t, std::vector<float>> in_order(table.kept.begin(), table.kept.end());
+    const auto rows = static_cast<int64_t>(in_order.size());
+    Tensor numbers(DType::kI64, {rows}), values(DType::kF32, {rows, table.row_size});
+    int64_t at = 0;
+    for (const auto& [row, kept] : in_order) {
+      numbers.data<int64_t>()[at] = row;
+      std::memcpy(values.data<float>() + at * table.row_size, kept.data(), kept.size() * sizeof(float));
+      ++at;
+    }
+    result.push_back({kRowNumbers + table.name, numbers});
+    result.push_back({kRowValues + table.name, values});
+  }
+  return result;
+}
+
+void SparseExchange::add_state(const std::vector<NamedTensor>& state) {
+  const auto find = [&](const std::string& name) -> const Tensor* {
+    for (const NamedTensor& entry : state) {
+      if (entry.name == name) return &entry.tensor;
+    }
+    return nullptr;
+  };
+  for (auto& [variable, table] : tables_) {
+    const Tensor* numbers = find(kRowNumbers + table.name);
+    const Tensor* values = find(kRowValues + table.name);
+    if (numbers == nullptr || values == nullptr || codec_ == nullptr) continue;
+    const int64_t rows = numbers->num_elements();
+    TW_REQUIRE(numbers->dtype() == DType::kI64 && values->type() == (TensorType{DType::kF32, {rows, table.row_size}}),
+               "what was kept of rows of '", table.name, "' is ", values->type(), ", not ", rows, " rows of ",
+               table.row_size);
+    for (int64_t i = 0; i < rows; ++i) {
+      std::vector<float>& kept = table.kept[numbers->data<int64_t>()[i]];
+      kept.resize(static_cast<size_t>(table.row_size));
+      for (size_t k = 0; k < kept.size(); ++k)
+        kept[k] += values->data<float>()[static_cast<size_t>(i) * kept.size() + k];
+    }
+  }
 }
 
 void SparseExchange::begin(SparseRows& rows) {
@@ -94,7 +152,9 @@ void SparseExchange::encode(const SparseRows& rows, Table& table) const {
   for (size_t i = 0; i < rows.indices.size(); ++i) {
     std::vector<float>& kept = table.kept[rows.indices[i]];
     kept.resize(size);
-    encode_with_feedback(*codec_, {rows.rows.data() + i * size, size}, kept, table.encoded.data() + i * bytes);
+    table.changed.push_back(rows.indices[i]);
+    table.before.insert(table.before.end(), kept.begin(), kept.end());
+    encode_with_feedback(*codec_, {rows.rows.data() + i * size, size}, kept, kept, table.encoded.data() + i * bytes);
   }
 }
 

@@ -2,12 +2,15 @@
 #pragma once
 
 #include <map>
+#include <string>
 #include <unordered_map>
 
 #include "optim/coalesce.h"
+#include "runtime/variables.h"
 #include "sync/codec.h"
 #include "sync/gradient_buckets.h"
 #include "thalweg/comm.h"
+#include "thalweg/safetensors.h"
 
 namespace thalweg::sync {
 
@@ -15,15 +18,23 @@ namespace thalweg::sync {
 /// in the codec's form, if there is one, with error feedback for each row.
 class SparseExchange {
  public:
-  explicit SparseExchange(Compression compression) : codec_(Codec::make(compression)) {}
+  /// Rows travel as numbers of this type: f32, bf16 or f16.
+  explicit SparseExchange(DType wire) : codec_(Codec::make(wire)) {}
 
   /// The tables that follow are those of these buckets. What was kept of their rows stays.
-  void use(const GradientBuckets& buckets);
+  void use(const GradientBuckets& buckets, const Variables& variables);
   /// Before `gather`, which may be on another thread: adds up rows that stand there several times, and encodes them.
   void begin(SparseRows& rows);
   /// Every worker ends with the rows of all, in order of rank. Rows that several have stand there several times: the
   /// update adds them up in that order.
   comm::Status gather(comm::Communicator& communicator, SparseRows& rows);
+
+  // As those of a Compressor.
+  void commit();
+  void roll_back();
+  std::vector<NamedTensor> state() const;
+  void add_state(const std::vector<NamedTensor>& state);
+  void clear_state();
 
  private:
   /// Of one table.
@@ -31,6 +42,11 @@ class SparseExchange {
     optim::RowCoalescer coalescer;
     /// What encoding has lost, of every row that ever had a gradient.
     std::unordered_map<int64_t, std::vector<float>> kept;
+    /// The rows that the step under way has changed, in turn, and what was kept of them before.
+    std::vector<int64_t> changed;
+    std::vector<float> before;
+    std::string name;
+    int64_t row_size = 1;
     std::vector<uint8_t> encoded;
   };
   void encode(const SparseRows& rows, Table& table) const;

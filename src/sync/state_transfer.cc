@@ -19,8 +19,11 @@ struct Section {
   const char* name;
   std::vector<NamedTensor> Checkpoint::*tensors;
 };
-constexpr Section kSections[] = {
-    {"weights", &Checkpoint::weights}, {"optimizer", &Checkpoint::optimizer}, {"best", &Checkpoint::best_weights}};
+constexpr Section kSections[] = {{"weights", &Checkpoint::weights},
+                                 {"optimizer", &Checkpoint::optimizer},
+                                 {"best", &Checkpoint::best_weights},
+                                 {"scheme", &Checkpoint::scheme}};
+constexpr uint32_t kStateTag = 2;
 
 std::string describe(const Checkpoint& snapshot) {
   json description = {{"iteration", snapshot.iteration}, {"trainer", snapshot.trainer_json}};
@@ -82,16 +85,63 @@ Checkpoint allocate(const std::string& text, int root) {
   }
 }
 
+void require_short(uint64_t size, int rank) {
+  TW_REQUIRE(size <= kMostDescriptionBytes, "the description of the state of rank ", rank, " is ",
+             human_bytes(static_cast<double>(size)), " long, at most ",
+             human_bytes(static_cast<double>(kMostDescriptionBytes)), " are taken");
+}
+
+comm::Status send_tensors(comm::Communicator& communicator, int to, const std::vector<NamedTensor>& tensors) {
+  Checkpoint carrier;
+  carrier.scheme = tensors;
+  const std::string text = describe(carrier);
+  const uint64_t size = text.size();
+  if (comm::Status status = communicator.send(to, kStateTag, &size, sizeof size); !status) return status;
+  if (comm::Status status = communicator.send(to, kStateTag, text.data(), size); !status) return status;
+  for (const NamedTensor& entry : tensors) {
+    comm::Status status = communicator.send(to, kStateTag, entry.tensor.raw(), entry.tensor.num_bytes());
+    if (!status) return status;
+  }
+  return {};
+}
+
+comm::Status receive_tensors(comm::Communicator& communicator, int from, std::vector<NamedTensor>& tensors) {
+  uint64_t size = 0;
+  if (comm::Status status = communicator.receive(from, kStateTag, &size, sizeof size); !status) return status;
+  require_short(size, from);
+  std::string text(size, ' ');
+  if (comm::Status status = communicator.receive(from, kStateTag, text.data(), size); !status) return status;
+  tensors = allocate(text, from).scheme;
+  for (const NamedTensor& entry : tensors) {
+    comm::Status status = communicator.receive(from, kStateTag, entry.tensor.raw(), entry.tensor.num_bytes());
+    if (!status) return status;
+  }
+  return {};
+}
+
 }  // namespace
+
+comm::Status gather_tensors(comm::Communicator& communicator, int root, const std::vector<NamedTensor>& mine,
+                            std::vector<std::vector<NamedTensor>>& all) {
+  if (communicator.rank() != root) return send_tensors(communicator, root, mine);
+  all.assign(static_cast<size_t>(communicator.size()), {});
+  for (int rank = 0; rank < communicator.size(); ++rank) {
+    std::vector<NamedTensor>& theirs = all[static_cast<size_t>(rank)];
+    if (rank == root) {
+      theirs = mine;
+    } else if (comm::Status status = receive_tensors(communicator, rank, theirs); !status) {
+      return status;
+    }
+  }
+  return {};
+}
 
 comm::Status broadcast_snapshot(comm::Communicator& communicator, int root, Checkpoint& snapshot) {
   const bool sends = communicator.rank() == root;
   std::string text = sends ? describe(snapshot) : "";
   uint64_t size = text.size();
   if (comm::Status status = communicator.broadcast(&size, sizeof size, root); !status) return status;
-  TW_REQUIRE(size <= kMostDescriptionBytes, "the description of the state of rank ", root, " is ",
-             human_bytes(static_cast<double>(size)), " long, at most ",
-             human_bytes(static_cast<double>(kMostDescriptionBytes)), " are taken");
+  require_short(size, root);
   text.resize(size);
   if (comm::Status status = communicator.broadcast(text.data(), size, root); !status) return status;
   if (!sends) snapshot = allocate(text, root);

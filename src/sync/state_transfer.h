@@ -9,4 +9,9 @@ namespace thalweg::sync {
 /// Sends the root's snapshot to all others, which get it in `snapshot`. Tensors go straight from and to their memory.
 comm::Status broadcast_snapshot(comm::Communicator& communicator, int root, Checkpoint& snapshot);
 
+/// Every worker: what each one has, by rank, at the root; `all` stays empty elsewhere. Names, shapes and sizes may
+/// differ from worker to worker.
+comm::Status gather_tensors(comm::Communicator& communicator, int root, const std::vector<NamedTensor>& mine,
+                            std::vector<std::vector<NamedTensor>>& all);
+
 }  // namespace thalweg::sync

@@ -84,6 +84,7 @@ void remove_old(const fs::path& directory, int keep) {
 void write_files(const fs::path& folder, const Checkpoint& checkpoint) {
   save_safetensors((folder / kWeightsFile).string(), checkpoint.weights);
   if (!checkpoint.best_weights.empty()) save_safetensors((folder / kBestFile).string(), checkpoint.best_weights);
+  if (!checkpoint.scheme.empty()) save_safetensors((folder / kSchemeFile).string(), checkpoint.scheme);
   save_safetensors((folder / kOptimizerFile).string(), checkpoint.optimizer, {{kJsonKey, checkpoint.trainer_json}});
   sync_folder(folder);
 }

@@ -10,20 +10,23 @@
 namespace thalweg {
 
 /// A checkpoint is a folder step-<iteration> of safetensors files: the model's weights (which any program can load by
-/// themselves), the optimiser's state, and, if one is kept, the best weights so far. The trainer's own state is JSON in
-/// the metadata of the optimiser's file.
+/// themselves), the optimiser's state, and, if there are any, the best weights so far and what the workers of a group
+/// have besides. The trainer's own state is JSON in the metadata of the optimiser's file.
 struct Checkpoint {
   int64_t iteration = 0;
   std::vector<NamedTensor> weights;
   std::vector<NamedTensor> optimizer;
   /// May be empty.
   std::vector<NamedTensor> best_weights;
+  /// Of a scheme, which alone knows what it means; may be empty.
+  std::vector<NamedTensor> scheme;
   std::string trainer_json;
 };
 
 inline constexpr const char* kWeightsFile = "model.safetensors";
 inline constexpr const char* kOptimizerFile = "optimizer.safetensors";
 inline constexpr const char* kBestFile = "best.safetensors";
+inline constexpr const char* kSchemeFile = "scheme.safetensors";
 
 /// Written aside and renamed once all of it is on disk: a folder of that name is always complete. Then the oldest ones
 /// beyond `keep` go. Returns the folder. When it throws, what was there before is still there.

@@ -72,8 +72,26 @@ class Trainee {
   virtual bool lacks_checkpoint() const = 0;
 };
 
+/// What becomes of a worker's gradients.
+enum class GradientPath {
+  kOwnUpdate,         ///< each worker updates its own weights with them, as they become final
+  kHandedOver,        ///< the scheme takes each one, and gives back what to apply
+  kHandedOverInPlace  ///< the same, but they must stay where they are until the update
+};
+
+/// What a scheme gives back for the gradients that it was handed.
+struct Update {
+  /// To apply, valid until the next step; none if the scheme has made the update itself.
+  std::vector<GradientView> gradients;
+  /// What they have to be multiplied with.
+  double scale = 1.0;
+  /// The sum of squares over all gradients of the step, if those above are only some of them.
+  std::optional<double> norm_squared;
+};
+
 /// How several workers train one model: the trainer calls these at fixed places of every step, and knows nothing else
-/// of the others. All calls come from the thread that trains.
+/// of the others. All calls come from the thread that trains. Nothing here says that workers step together: a scheme
+/// may have threads of its own, and each worker may be at a step of its own. Those calls that need all workers say so.
 class Scheme {
  public:
   virtual ~Scheme() = default;
@@ -86,48 +104,32 @@ class Scheme {
   /// Before anything else, and before the data is looked at: the workers spread their rows, if each has its own.
   /// `share` is known from then on.
   virtual void meet(int64_t /*batch_size*/) {}
-  /// Before the first step: the workers agree on weights, optimiser state and position. Who comes later gets them from
-  /// those who are ahead.
-  virtual void start(Trainee& trainee) = 0;
+  /// All workers, before the first step: they agree on weights, optimiser state and position. Who comes later gets them
+  /// from those who are ahead. True if the one that leads lacks a checkpoint: all then take one before the next step.
+  virtual bool start(Trainee& trainee) = 0;
 
-  /// True if gradients go to `add_gradient` and come back from `finish_gradients` for the update; false if each worker
-  /// updates its own weights with its own gradients.
-  virtual bool exchanges_gradients() const = 0;
-  /// True if gradients must stay where they are from `add_gradient` until the update.
-  virtual bool keeps_gradients() const { return false; }
-  /// A gradient of this worker's share is final; `weight` is the share of the batch's samples that it stands for. The
-  /// memory is used for something else afterwards, unless the scheme keeps gradients.
+  virtual GradientPath gradient_path() const = 0;
+  /// A gradient of this worker's share is final; `weight` is the share of the batch's samples that it stands for.
   virtual void add_gradient(const GradientView& /*gradient*/, double /*weight*/) {}
-  /// After the backward pass, of which a worker without samples has none: completes the exchange, makes `totals` those
-  /// of the whole group, and returns the gradients to apply, valid until the next step; none if the scheme has made the
-  /// update itself. Throws GroupChanged.
-  virtual std::vector<GradientView> finish_gradients(StepTotals& totals) = 0;
-  /// What those gradients have to be multiplied with.
-  virtual double gradient_scale() const { return 1.0; }
-  /// The sum of squares over all gradients of the step, if `finish_gradients` has returned only some of them.
-  virtual std::optional<double> gradient_norm_squared() const { return std::nullopt; }
-  /// After the update. Throws GroupChanged.
-  virtual void after_update() {}
-
+  /// After the backward pass, of which a worker without samples has none: completes the exchange of gradients, if they
+  /// were handed over, and makes `totals` those of the whole group if this worker knows them. Throws GroupChanged.
+  virtual Update exchange(StepTotals& totals) = 0;
+  /// After the update. True if all others have taken part in this step, and have done all that comes before it. Throws
+  /// GroupChanged.
+  virtual bool after_update() { return true; }
   /// After every step: how this worker fares, for those who watch the group.
   virtual void report(const TrainState& /*state*/) {}
-  /// All others have taken part in the step that this worker has just completed, and have done all that comes before
-  /// it.
-  virtual bool in_lockstep() const { return true; }
-  /// At the same step at every worker, before the one that leads takes a snapshot for a checkpoint: hands it what only
-  /// others have. Throws GroupChanged.
-  virtual void before_checkpoint(Trainee& /*trainee*/) {}
-  /// The snapshot is taken.
-  virtual void after_checkpoint(Trainee& /*trainee*/) {}
 
-  /// True at the same step at every worker: somebody waits to be admitted. `regroup` then comes next.
+  /// When a checkpoint is due by this worker's count of steps: the whole state of the group, at the worker that leads;
+  /// others help it to that, if they are needed. Throws GroupChanged.
+  virtual std::optional<Checkpoint> checkpoint(Trainee& trainee) = 0;
+
+  /// The group is to change after this step: somebody waits to be admitted, or was lost after all had the step's sums.
+  /// `regroup` then comes next.
   virtual bool change_wanted() const = 0;
-  /// After GroupChanged, or when a change is wanted: goes on with those who are there. The trainee may be at another
-  /// step afterwards, and the share another.
-  virtual void regroup(Trainee& trainee, const std::string& failure) = 0;
-  /// After `start` and `regroup`, the same at every worker: the one that leads lacks a checkpoint, and all take part in
-  /// making up for it before the next step.
-  virtual bool checkpoint_missing() const { return false; }
+  /// All workers, after GroupChanged or when a change is wanted: goes on with those who are there. The trainee may be
+  /// at another step afterwards, and the share another. True as `start`.
+  virtual bool regroup(Trainee& trainee, const std::string& failure) = 0;
   /// The run is over, also for all others. Throws GroupChanged; after `regroup` it is to be called again.
   virtual void finish(Trainee& trainee) = 0;
   /// An error ends this worker's run: the trainee is not used any more. `shared` is its text if it is one that all

@@ -150,7 +150,8 @@ void Trainer::Impl::start(const data::Dataset& train, const data::Dataset* valid
   }
   train_samples = samples;
   stop_agreed = false;
-  if (options.scheme != nullptr) options.scheme->start(*this);
+  if (options.scheme != nullptr) checkpoint_missing = options.scheme->start(*this);
+  resumed_scheme.clear();
   // An error may have left batches half way to an update; those are taken again.
   step.discard();
   step.set_runs(runs);
@@ -256,6 +257,7 @@ bool Trainer::Impl::take_step(const data::LoadedBatch& loaded) {
     count_batch(result);
     totals.exchange_seconds += result.exchange_seconds;
     stop_agreed = result.stop;
+    in_lockstep = result.in_lockstep;
     return result.updated;
   } catch (const NonFiniteLoss& error) {
     report_bad_batch(loaded, error);
@@ -299,7 +301,7 @@ void Trainer::Impl::report_bad_batch(const data::LoadedBatch& loaded, const NonF
 void Trainer::Impl::complete_step(const data::LoadedBatch& loaded, bool updated) {
   if (updated) {
     // Who leads writes a checkpoint before it takes part in another step.
-    if (!leads() && options.scheme->in_lockstep()) checkpoints.written = checkpoints.due;
+    if (!leads() && in_lockstep) checkpoints.written = checkpoints.due;
     ++state.progress.iteration;
     if (group_samples > 0) state.progress.loss = group_loss / static_cast<double>(group_samples);
     group_loss = 0;
@@ -360,10 +362,7 @@ void Trainer::Impl::checkpoint_now_due() {
 }
 
 void Trainer::Impl::checkpoint() {
-  if (options.scheme != nullptr) options.scheme->before_checkpoint(*this);
-  std::optional<Checkpoint> taken;
-  if (leads()) taken = snapshot();
-  if (options.scheme != nullptr) options.scheme->after_checkpoint(*this);
+  const std::optional<Checkpoint> taken = options.scheme != nullptr ? options.scheme->checkpoint(*this) : snapshot();
   checkpoints.taken = state.progress.iteration;
   if (!taken) return;
   const std::string path = write_checkpoint(options.checkpoints.directory, *taken, options.checkpoints.keep);

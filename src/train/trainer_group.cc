@@ -17,7 +17,7 @@ void Trainer::Impl::regroup(std::string failure) {
     tell([&](Callback& callback) {
       callback.on_message(failure.empty() ? "admitting a worker" : "the group has changed: " + failure);
     });
-    options.scheme->regroup(*this, failure);
+    checkpoint_missing = options.scheme->regroup(*this, failure);
     step.set_runs(runs);
     group_loss = 0;
     group_samples = 0;
@@ -32,7 +32,7 @@ void Trainer::Impl::regroup(std::string failure) {
 void Trainer::Impl::make_up_checkpoint() {
   // Whether there is one of this step is the same at every worker from here on.
   checkpoints.taken = state.progress.iteration;
-  if (options.scheme->checkpoint_missing()) checkpoint();
+  if (checkpoint_missing) checkpoint();
 }
 
 void Trainer::Impl::finish_group() {

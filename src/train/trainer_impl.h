@@ -144,8 +144,14 @@ struct Trainer::Impl : Trainee {
   CheckpointSteps checkpoints;
   /// Somebody, here or at another worker, wants the run to end.
   bool stop_agreed = false;
+  /// All others have completed the last step too.
+  bool in_lockstep = false;
+  /// The group has settled at a step of which the worker that leads lacks a checkpoint.
+  bool checkpoint_missing = false;
   /// Read by `resume`; applied once the optimiser knows its parameters.
   std::optional<SafetensorsFile> pending_optimizer;
+  /// Read by `resume`, for the scheme.
+  std::vector<NamedTensor> resumed_scheme;
 };
 
 }  // namespace thalweg

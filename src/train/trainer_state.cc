@@ -141,6 +141,7 @@ Checkpoint Trainer::Impl::snapshot() {
   result.weights = read_weights(model.impl());
   result.optimizer = read_optimizer(optimizer, *model.impl().variables);
   result.best_weights = best_weights;
+  result.scheme = resumed_scheme;
   result.trainer_json = to_json();
   return result;
 }
@@ -175,6 +176,11 @@ void Trainer::Impl::resume(const std::string& path) {
   if (std::filesystem::exists(file(kBestFile))) {
     read_best = matching_weights(model.impl(), SafetensorsFile(file(kBestFile)), true);
   }
+  std::vector<NamedTensor> read_scheme;
+  if (std::filesystem::exists(file(kSchemeFile))) {
+    const SafetensorsFile scheme_file(file(kSchemeFile));
+    for (const std::string& name : scheme_file.names()) read_scheme.push_back({name, scheme_file.load(name)});
+  }
   try {
     const Json json = Json::parse(text);
     check_settings(json);
@@ -187,6 +193,7 @@ void Trainer::Impl::resume(const std::string& path) {
   }
   write_weights(model.impl(), weights);
   best_weights = std::move(read_best);
+  resumed_scheme = std::move(read_scheme);
   pending_optimizer = optimizer_file;
 }
 

@@ -94,8 +94,9 @@ std::unique_ptr<TrainingStep::Compiled> TrainingStep::compile(const data::Batch&
   compile.math = options_.math;
   compile.tuning = options_.tuning;
   compile.training = true;
-  compile.keep_gradients = (options_.clip_norm > 0 && options_.accumulate == 1) ||
-                           (options_.scheme != nullptr && options_.scheme->keeps_gradients());
+  compile.keep_gradients =
+      (options_.clip_norm > 0 && options_.accumulate == 1) ||
+      (options_.scheme != nullptr && options_.scheme->gradient_path() == GradientPath::kHandedOverInPlace);
   result->program = Program::compile(std::move(graph), model.variables, compile);
   const int loss_step = last_writer(*result->program, result->program->outputs()[result->loss_output]);
   const auto& slots = result->program->gradients();
@@ -198,9 +199,6 @@ void TrainingStep::apply(const GradientView& view) {
 }
 
 double TrainingStep::total_norm_squared(const std::vector<GradientView>& views) const {
-  if (options_.scheme != nullptr) {
-    if (const std::optional<double> total = options_.scheme->gradient_norm_squared()) return *total;
-  }
   double total = 0;
   for (const GradientView& view : views) {
     total += norm_squared(view, row_size(*model_.impl().variables, view.variable));
@@ -208,14 +206,16 @@ double TrainingStep::total_norm_squared(const std::vector<GradientView>& views) 
   return total;
 }
 
-void TrainingStep::apply_all(const std::vector<GradientView>& views, double scale) {
+void TrainingStep::apply_all(const Update& update) {
+  double scale = update.scale;
   if (options_.clip_norm > 0) {
-    const double total = total_norm_squared(views) * scale * scale;
+    const double squares = update.norm_squared ? *update.norm_squared : total_norm_squared(update.gradients);
+    const double total = squares * scale * scale;
     if (!std::isfinite(total)) throw NonFiniteLoss("the norm of the gradients is not finite");
     scale *= optim::norm_clip_scale(total, options_.clip_norm);
   }
   optimizer_.set_gradient_scale(scale);
-  for (const GradientView& view : views) apply(view);
+  for (const GradientView& view : update.gradients) apply(view);
   optimizer_.set_gradient_scale(1.0);
 }
 
@@ -226,7 +226,7 @@ void TrainingStep::on_gradient(Run& run, const GradientView& view) {
   } else if (options_.clip_norm > 0) {
     run.kept.push_back(view);
     // The last one: every parameter has had its last reader.
-    if (run.kept.size() == run.compiled.program->gradients().size()) apply_all(run.kept, 1.0);
+    if (run.kept.size() == run.compiled.program->gradients().size()) apply_all({run.kept, 1.0, std::nullopt});
   } else {
     apply(view);
   }
@@ -279,7 +279,7 @@ StepResult TrainingStep::run_alone(const data::Batch& batch, const StepInput& in
 bool TrainingStep::apply_sums() {
   if (sums_.batches() == 0) return false;
   try {
-    apply_all(sums_.views(), 1.0 / sums_.total_weight());
+    apply_all({sums_.views(), 1.0 / sums_.total_weight(), std::nullopt});
   } catch (...) {
     sums_.clear();
     throw;

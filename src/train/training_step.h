@@ -51,6 +51,8 @@ struct StepResult {
   std::vector<Tensor> outputs;
   /// False for a batch whose gradients were only accumulated.
   bool updated = false;
+  /// In a group: all others have taken part in the step too.
+  bool in_lockstep = false;
 };
 
 /// Thrown before any weight or state has changed.
@@ -121,8 +123,8 @@ class TrainingStep {
   void on_gradient(Run& run, const GradientView& view);
   void check_loss(Run& run);
   void apply(const GradientView& view);
-  /// Multiplies by `scale`, limits the norm, updates.
-  void apply_all(const std::vector<GradientView>& views, double scale);
+  /// Multiplies by the scale, limits the norm, updates.
+  void apply_all(const Update& update);
   double total_norm_squared(const std::vector<GradientView>& views) const;
   bool apply_sums();
 

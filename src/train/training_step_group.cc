@@ -45,12 +45,12 @@ StepTotals TrainingStep::run_share(const data::Batch& batch, const StepInput& in
   const auto samples = static_cast<double>(batch.size());
   const double weight = input.whole_samples > 0 ? samples / static_cast<double>(input.whole_samples) : 1.0;
   Run run{compiled_for(batch), samples, {}, false};
-  const bool exchanged = options_.scheme->exchanges_gradients();
+  const bool is_handed_over = options_.scheme->gradient_path() != GradientPath::kOwnUpdate;
   totals.samples = samples;
   totals.loss = std::nan("");
   try {
     result.outputs = run_program(run, batch, [&](const GradientView& view) {
-      if (exchanged) {
+      if (is_handed_over) {
         options_.scheme->add_gradient(view, weight);
       } else {
         on_gradient(run, view);
@@ -72,14 +72,15 @@ StepResult TrainingStep::run_in_group(const data::Batch& batch, const StepInput&
   StepResult result;
   StepTotals totals = run_share(batch, input, result);
   const auto begin = std::chrono::steady_clock::now();
-  const std::vector<GradientView> gradients = options_.scheme->finish_gradients(totals);
+  const Update update = options_.scheme->exchange(totals);
   result.exchange_seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
   result.samples = static_cast<int64_t>(totals.samples);
   result.loss = totals.samples > 0 ? totals.loss / totals.samples : 0;
   result.stop = totals.stop;
   const bool finite = std::isfinite(result.loss);
-  if (finite && options_.scheme->exchanges_gradients()) apply_all(gradients, options_.scheme->gradient_scale());
-  if (finite || !options_.scheme->exchanges_gradients()) options_.scheme->after_update();
+  const bool is_handed_over = options_.scheme->gradient_path() != GradientPath::kOwnUpdate;
+  if (finite && is_handed_over) apply_all(update);
+  if (finite || !is_handed_over) result.in_lockstep = options_.scheme->after_update();
   states.complete();
   if (!finite) throw NonFiniteLoss("the loss is " + std::to_string(result.loss), totals.of_all);
   result.updated = true;

@@ -100,7 +100,8 @@ TEST_F(TrainOnDigits, TheFileSaysHowWorkersTalk) {
   std::vector<std::string> arguments = {"launch", "-n", "2", "--", TW_PROGRAM};
   const std::vector<std::string> job =
       small_job({"--set", "data.limit=640", "--set", "group.transport=tcp", "--set", "group.streams=3", "--set",
-                 "group.timeout=20.5", "--set", "group.form_timeout=30", "--set", "scheme.patience=9"});
+                 "group.timeout=20.5", "--set", "group.form_timeout=30", "--set", "scheme.name=ssp", "--set",
+                 "scheme.patience=9"});
   arguments.insert(arguments.end(), job.begin(), job.end());
   const ProcessResult run = run_program(arguments);
   EXPECT_EQ(run.exit_code, 0) << run.out << run.error;
@@ -350,7 +351,14 @@ TEST(TrainJobErrors, NameTheKeyAndTheLine) {
         Case{"[train]\n\nloss = \"none\"\n", "line 3: train.loss: unknown loss 'none'; nearest:"},
         Case{"[train]\nprecision = \"f7\"\n", "line 2: train.precision: "},
         Case{"[scheme]\nname = \"magic\"\n", "line 2: scheme.name is 'magic', must be one of: allreduce"},
-        Case{"[scheme]\npatience = 0\n", "line 2: scheme.patience must be a number of seconds above 0"},
+        Case{"[scheme]\nname = \"ssp\"\npatience = 0\n", "line 3: scheme.patience: option patience"},
+        Case{"[scheme]\nstaleness = 2\n",
+             "line 2: scheme.staleness: option staleness means nothing to the scheme allreduce; it is one of: ssp"},
+        Case{"[scheme]\nshare = 0.1\ncompression = \"bf16\"\n",
+             "line 2: scheme.share: option share means nothing to the compression bf16; it is one of the compressions: "
+             "topk"},
+        Case{"[scheme]\nname = \"sparknet\"\ncompression = \"bf16\"\n",
+             "line 3: scheme.compression: compression bf16 does not go with the scheme sparknet"},
         Case{"[group]\ntimeout = \"long\"\n", "line 2: group.timeout must be a number"},
         Case{"[group]\nform_timeout = -1\n", "line 2: group.form_timeout must be a number of seconds above 0"},
         Case{"[group]\nstreams = 65\n", "line 2: group.streams must be at most 64"},

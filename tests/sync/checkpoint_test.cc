@@ -48,19 +48,19 @@ class Unlucky : public sync::GroupScheme {
   Unlucky(std::shared_ptr<comm::Group> group, std::vector<Mishap> mishaps)
       : GroupScheme(std::move(group), {}), mishaps_(std::move(mishaps)) {}
 
-  bool exchanges_gradients() const override { return false; }
-  std::vector<GradientView> finish_gradients(StepTotals& totals) override {
+  GradientPath gradient_path() const override { return GradientPath::kOwnUpdate; }
+  Update exchange(StepTotals& totals) override {
     require(exchange_totals(totals));
     suffer(Place::kAfterExchange, trainee_->iteration() + 1);
     return {};
   }
-  void before_checkpoint(Trainee& trainee) override {
-    suffer(Place::kBeforeCheckpoint, trainee.iteration());
-    // As sharded does: all take part, or nobody.
-    require(communicator().barrier());
-  }
 
  protected:
+  comm::Status begin_checkpoint(Trainee& trainee) override {
+    suffer(Place::kBeforeCheckpoint, trainee.iteration());
+    // As sharded does: all take part, or nobody.
+    return communicator().barrier();
+  }
   void prepare(Trainee& trainee) override { trainee_ = &trainee; }
 
  private:
@@ -146,11 +146,14 @@ INSTANTIATE_TEST_SUITE_P(Schemes, CheckpointOfALostLeader,
                          ::testing::Values(Loss{{.name = "allreduce"}, 4}, Loss{{.name = "allreduce"}, kLastStep},
                                            Loss{{.name = "sharded"}, 4}, Loss{{.name = "sharded"}, kLastStep},
                                            Loss{{.name = "ssp"}, 4}, Loss{{.name = "ssp"}, kLastStep},
-                                           Loss{{.name = "localsgd", .period = 1}, kLastStep},
-                                           Loss{{.name = "localsgd", .period = 100}, kLastStep}),
+                                           Loss{{.name = "localsgd", .options = {{"period", 1}}}, kLastStep},
+                                           Loss{{.name = "localsgd", .options = {{"period", 100}}}, kLastStep}),
                          [](const auto& test) {
-                           return test.param.scheme.name + std::to_string(test.param.scheme.period) + "_" +
-                                  std::to_string(test.param.step);
+                           std::string name = test.param.scheme.name;
+                           for (const auto& [option, value] : test.param.scheme.options) {
+                             name += "_" + option + std::to_string(static_cast<int>(value));
+                           }
+                           return name + "_" + std::to_string(test.param.step);
                          });
 
 TEST_P(CheckpointOfALostLeader, IsWrittenByTheNext) {

@@ -5,17 +5,19 @@
 
 #include "comm/local_group.h"
 #include "sync/gradient_exchange.h"
+#include "sync/plain_trainee.h"
 #include "sync/sparse_exchange.h"
 #include "sync/workers.h"
 
 namespace thalweg::testing {
 namespace {
 
-using sync::Compression;
-
-class Compressed : public ::testing::TestWithParam<Compression> {};
-INSTANTIATE_TEST_SUITE_P(All, Compressed, ::testing::Values(Compression::kBf16, Compression::kF16),
-                         [](const auto& test) { return test.param == Compression::kBf16 ? "bf16" : "f16"; });
+class Compressed : public ::testing::TestWithParam<std::string> {
+ protected:
+  static DType dtype() { return GetParam() == "bf16" ? DType::kBF16 : DType::kF16; }
+};
+INSTANTIATE_TEST_SUITE_P(All, Compressed, ::testing::Values("bf16", "f16"),
+                         [](const auto& test) { return test.param; });
 
 std::vector<NamedTensor> parameters_of(std::vector<NamedTensor> weights) {
   std::erase_if(weights, [](const NamedTensor& entry) { return entry.name == "seen"; });
@@ -42,7 +44,8 @@ std::vector<TrainedVariable> one_variable(size_t floats) { return {{0, floats, f
 void add_up(sync::GradientExchange& exchange, comm::Communicator& communicator, std::span<float> bucket) {
   exchange.begin(bucket);
   exchange.all_reduce(communicator, bucket).or_throw();
-  exchange.end(bucket);
+  exchange.end(bucket).or_throw();
+  exchange.compressor()->commit();
 }
 
 TEST_P(Compressed, WhatRoundingLosesIsAddedToTheNextSteps) {
@@ -52,8 +55,9 @@ TEST_P(Compressed, WhatRoundingLosesIsAddedToTheNextSteps) {
   LocalGroup group(LocalGroup::one_host(2));
   group.run([&](comm::Communicator& communicator) {
     sync::GradientBuckets buckets(one_variable(kCount), 1);
-    sync::GradientExchange exchange(GetParam());
-    exchange.use(buckets);
+    sync::GradientExchange exchange(sync::make_compressor(GetParam(), {}));
+    const PlainTrainee names({1});
+    exchange.use(buckets, names.variables());
     const std::span<float> bucket = buckets.all()[0];
     double sum = 0;
     for (int step = 0; step < kSteps; ++step) {
@@ -75,8 +79,9 @@ TEST_P(Compressed, WhatIsLostOfARowIsAddedWhenItComesAgain) {
   LocalGroup group(LocalGroup::one_host(2));
   group.run([&](comm::Communicator& communicator) {
     sync::GradientBuckets buckets(one_table(3), 1);
-    sync::SparseExchange exchange(GetParam());
-    exchange.use(buckets);
+    sync::SparseExchange exchange(dtype());
+    const PlainTrainee names({1});
+    exchange.use(buckets, names.variables());
     sync::SparseRows& rows = buckets.sparse()[0];
     double sum = 0;
     for (int step = 0; step < kSteps; ++step) {
@@ -85,6 +90,7 @@ TEST_P(Compressed, WhatIsLostOfARowIsAddedWhenItComesAgain) {
       rows.rows = {1.00001F, 1.00001F, 1.00001F};
       exchange.begin(rows);
       exchange.gather(communicator, rows).or_throw();
+      exchange.commit();
       for (size_t i = 0; i < rows.indices.size(); ++i) {
         if (rows.indices[i] == 7) sum += rows.rows[3 * i + 2];
       }
@@ -97,8 +103,9 @@ TEST(SparseExchange, SendsARowOnceFromEachWorker) {
   LocalGroup group(LocalGroup::one_host(3));
   group.run([&](comm::Communicator& communicator) {
     sync::GradientBuckets buckets(one_table(2), 1);
-    sync::SparseExchange exchange(Compression::kNone);
-    exchange.use(buckets);
+    sync::SparseExchange exchange(DType::kF32);
+    const PlainTrainee names({1});
+    exchange.use(buckets, names.variables());
     sync::SparseRows& rows = buckets.sparse()[0];
     if (communicator.rank() == 0) rows.indices = {9, 4, 9, 9};
     if (communicator.rank() == 2) rows.indices = {4};
@@ -114,7 +121,7 @@ TEST_P(Compressed, TablesComeCloseToThoseWithWholeGradients) {
   Tensor words = Tensor(DType::kI64, {96, 3});
   for (int64_t i = 0; i < words.num_elements(); ++i) words.data<int64_t>()[i] = i * i % 29;
   const data::TensorDataset data({words}, {random_tensor(DType::kF32, {96, 2}, 8)});
-  const auto train = [&](const char* name, Compression compression) {
+  const auto train = [&](const char* name, const std::string& compression) {
     const comm::Rendezvous rendezvous(quiet_rendezvous(2, 2));
     std::vector<std::future<std::vector<NamedTensor>>> pending;
     for (int i = 0; i < 2; ++i) {
@@ -132,7 +139,7 @@ TEST_P(Compressed, TablesComeCloseToThoseWithWholeGradients) {
     return pending[0].get();
   };
   for (const char* name : {"allreduce", "sharded", "ssp"}) {
-    const double off = difference(train(name, GetParam()), train(name, Compression::kNone));
+    const double off = difference(train(name, GetParam()), train(name, "none"));
     EXPECT_GT(off, 0) << name;
     EXPECT_LT(off, 2e-3) << name;
   }
@@ -142,8 +149,9 @@ TEST_P(Compressed, WhatIsNotFiniteDoesNotStay) {
   LocalGroup group(LocalGroup::one_host(2));
   group.run([&](comm::Communicator& communicator) {
     sync::GradientBuckets buckets(one_variable(10), 1);
-    sync::GradientExchange exchange(GetParam());
-    exchange.use(buckets);
+    sync::GradientExchange exchange(sync::make_compressor(GetParam(), {}));
+    const PlainTrainee names({1});
+    exchange.use(buckets, names.variables());
     const std::span<float> bucket = buckets.all()[0];
     std::fill(bucket.begin(), bucket.end(), std::numeric_limits<float>::infinity());
     add_up(exchange, communicator, bucket);

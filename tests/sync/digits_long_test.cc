@@ -44,15 +44,16 @@ class Digits : public ::testing::TestWithParam<Case> {
   }
 };
 
-INSTANTIATE_TEST_SUITE_P(
-    Schemes, Digits,
-    ::testing::Values(Case{"allreduce", {.name = "allreduce"}},
-                      Case{"allreduce_bf16", {.name = "allreduce", .compression = sync::Compression::kBf16}},
-                      Case{"sharded", {.name = "sharded"}}, Case{"ssp_0", {.name = "ssp", .staleness = 0}},
-                      Case{"ssp_3", {.name = "ssp", .staleness = 3}},
-                      Case{"ssp_unbounded", {.name = "ssp", .staleness = sync::kUnbounded}},
-                      Case{"localsgd", {.name = "localsgd", .period = 10}}),
-    [](const auto& test) { return test.param.name; });
+INSTANTIATE_TEST_SUITE_P(Schemes, Digits,
+                         ::testing::Values(Case{"allreduce", {.name = "allreduce"}},
+                                           Case{"allreduce_bf16", {.name = "allreduce", .compression = "bf16"}},
+                                           Case{"sharded", {.name = "sharded"}},
+                                           Case{"ssp_0", {.name = "ssp", .options = {{"staleness", 0}}}},
+                                           Case{"ssp_3", {.name = "ssp", .options = {{"staleness", 3}}}},
+                                           Case{"ssp_unbounded",
+                                                {.name = "ssp", .options = {{"staleness", sync::kUnbounded}}}},
+                                           Case{"localsgd", {.name = "localsgd", .options = {{"period", 10}}}}),
+                         [](const auto& test) { return test.param.name; });
 
 TEST_P(Digits, AreLearntToNinetyEightPercent) {
   const char* deps = std::getenv("THALWEG_DEPS");

@@ -15,8 +15,8 @@ class BreaksInTheLastBarrier : public sync::GroupScheme {
  public:
   explicit BreaksInTheLastBarrier(std::shared_ptr<comm::Group> group) : GroupScheme(std::move(group), {}) {}
 
-  bool exchanges_gradients() const override { return true; }
-  std::vector<GradientView> finish_gradients(StepTotals& totals) override {
+  GradientPath gradient_path() const override { return GradientPath::kHandedOver; }
+  Update exchange(StepTotals& totals) override {
     require(exchange_totals(totals));
     return {};
   }
@@ -65,9 +65,9 @@ class EveryScheme : public ::testing::TestWithParam<sync::SchemeOptions> {};
 INSTANTIATE_TEST_SUITE_P(EndOfARun, EveryScheme,
                          ::testing::Values(sync::SchemeOptions{.name = "allreduce"},
                                            sync::SchemeOptions{.name = "sharded"},
-                                           sync::SchemeOptions{.name = "ssp", .staleness = 0},
-                                           sync::SchemeOptions{.name = "ssp", .staleness = 2},
-                                           sync::SchemeOptions{.name = "localsgd", .period = 2}),
+                                           sync::SchemeOptions{.name = "ssp", .options = {{"staleness", 0}}},
+                                           sync::SchemeOptions{.name = "ssp", .options = {{"staleness", 2}}},
+                                           sync::SchemeOptions{.name = "localsgd", .options = {{"period", 2}}}),
                          [](const auto& test) { return test.param.name + std::to_string(test.index); });
 
 TEST_P(EveryScheme, LeavesTheWeightsThatValidatedBest) {

@@ -120,8 +120,15 @@ TEST(FaultWorker, DISABLED_Train) {
   options.callbacks = {reporter};
   const comm::Path path = number("THALWEG_TEST_TCP") == 1 ? comm::Path::kTcp : comm::Path::kAuto;
   reporter->group = comm::Group::join(member_of(address, path));
-  options.scheme = sync::make_scheme({.name = variable("THALWEG_TEST_SCHEME"), .copies = number("THALWEG_TEST_COPIES")},
-                                     reporter->group);
+  sync::SchemeOptions scheme{.name = variable("THALWEG_TEST_SCHEME"),
+                             .compression = variable("THALWEG_TEST_COMPRESSION")};
+  for (const sync::Preset& preset : sync::presets()) {
+    for (const sync::OptionInfo& option : preset.options) {
+      if (preset.name == scheme.name && option.name == "copies")
+        scheme.options["copies"] = number("THALWEG_TEST_COPIES");
+    }
+  }
+  options.scheme = sync::make_scheme(scheme, reporter->group);
   const std::string checkpoints = (reporter->folder / "checkpoints").string();
   if (const int every = number("THALWEG_TEST_CHECKPOINTS"); every > 0) {
     options.checkpoints = {.directory = checkpoints, .when = optim::several_iterations(every)};

@@ -41,6 +41,7 @@ struct FaultJob {
   /// From this step on the first worker waits for an exchange under way, and resets its connection; 0: never.
   int64_t reset_at = 0;
   std::string scheme = "allreduce";
+  std::string compression = "none";
   int copies = 1;
   /// The size of the model: 60 bytes of gradients for each.
   int64_t hidden = 40;
@@ -91,6 +92,7 @@ class FaultRun {
                                            {"THALWEG_TEST_SHORT_HANDED", std::to_string(job_.short_handed_pause_ms)},
                                            {"THALWEG_TEST_TCP", job_.path == comm::Path::kTcp ? "1" : "0"},
                                            {"THALWEG_TEST_SCHEME", job_.scheme},
+                                           {"THALWEG_TEST_COMPRESSION", job_.compression},
                                            {"THALWEG_TEST_COPIES", std::to_string(job_.copies)},
                                            {"THALWEG_TEST_HIDDEN", std::to_string(job_.hidden)},
                                            {"THALWEG_TEST_CHECKPOINTS", std::to_string(job_.checkpoints)},

@@ -22,7 +22,7 @@ TEST(LocalSgd, WorkersEndWithOneSetOfWeightsThatFitsTheData) {
   TrainOptions options = group_train_options();
   options.epochs = 12;
   // 60 steps, the last average being that of the end.
-  const auto results = train_in_threads(3, {.name = "localsgd", .period = 7}, options, data);
+  const auto results = train_in_threads(3, {.name = "localsgd", .options = {{"period", 7}}}, options, data);
   std::vector<NamedTensor> first = results[0];
   std::erase_if(first, [](const NamedTensor& entry) { return entry.name == "seen"; });
   for (auto weights : results) {
@@ -53,7 +53,7 @@ TEST(LocalSgd, AveragingAfterEveryStepOfPlainSgdIsTheSameAsAddingUpGradients) {
     pending[1].wait();
     return pending[0].get();
   };
-  EXPECT_LT(difference(train({.name = "localsgd", .period = 1}), train({.name = "allreduce"})), 1e-6);
+  EXPECT_LT(difference(train({.name = "localsgd", .options = {{"period", 1}}}), train({.name = "allreduce"})), 1e-6);
 }
 
 /// Workers that come and go; they average every 5 steps, of which there are 60.
@@ -64,8 +64,8 @@ class LocalSgdGroup : public ::testing::Test {
     Model model(two_layers());
     TrainOptions own = options_;
     own.callbacks = {callback};
-    own.scheme =
-        sync::make_scheme({.name = "localsgd", .period = 5}, comm::Group::join(member_of(rendezvous.address())));
+    own.scheme = sync::make_scheme({.name = "localsgd", .options = {{"period", 5}}},
+                                   comm::Group::join(member_of(rendezvous.address())));
     Trainer trainer(model, squared_error(), optim::sgd({.momentum = 0.9}), own);
     trainer.fit(data_);
     return parameters_of(model);

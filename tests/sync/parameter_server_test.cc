@@ -42,7 +42,9 @@ class Hospitable : public comm::Group {
 /// A worker whose thread that trains is the test's.
 struct Worker {
   explicit Worker(std::unique_ptr<comm::Group> joined)
-      : group(std::move(joined)), gradients(trainee.trained(), kOneBucket), server(group, trainee, {}, {}) {}
+      : group(std::move(joined)),
+        gradients(trainee.trained(), kOneBucket),
+        server(group, trainee, {false, dense, sparse}, {}) {}
 
   void make_step() {
     gradients.begin_step();
@@ -54,6 +56,8 @@ struct Worker {
   Hospitable group;
   PlainTrainee trainee{{100, 7}};
   sync::GradientBuckets gradients;
+  sync::GradientExchange dense{nullptr};
+  sync::SparseExchange sparse{DType::kF32};
   sync::ParameterServer server;
 };
 

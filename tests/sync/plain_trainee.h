@@ -16,20 +16,26 @@ class PlainTrainee : public Trainee {
  public:
   /// Parameters of so many elements, all zero.
   explicit PlainTrainee(const std::vector<int64_t>& sizes)
-      : graph_("plain"), variables_(with_parameters(graph_, sizes)), optimizer_(optim::sgd({.momentum = 0.9})) {
-    for (size_t i = 0; i < sizes.size(); ++i) {
+      : PlainTrainee(shapes_of(sizes), optim::sgd({.momentum = 0.9})) {}
+  PlainTrainee(const std::vector<Shape>& shapes, optim::Optimizer optimizer)
+      : graph_("plain"), variables_(with_parameters(graph_, shapes)), optimizer_(std::move(optimizer)) {
+    for (size_t i = 0; i < shapes.size(); ++i) {
       const std::string name = "parameter" + std::to_string(i);
-      optimizer_.add_parameter(name, sizes[i]);
-      trained_.push_back({variables_.index(name), static_cast<size_t>(sizes[i]), false, 1});
+      const int64_t size = shapes[i].num_elements();
+      optimizer_.add_parameter(name, size);
+      trained_.push_back({variables_.index(name), static_cast<size_t>(size), false, 1});
     }
   }
+  /// That the test has completed.
+  int64_t steps = 0;
 
   Variables& variables() override { return variables_; }
+  const Variables& variables() const { return variables_; }
   const std::vector<TrainedVariable>& trained() const override {
     count_call();
     return trained_;
   }
-  int64_t iteration() const override { return 0; }
+  int64_t iteration() const override { return steps; }
   optim::Optimizer& updater() override {
     TW_REQUIRE(!updater_fails || on_own_thread(), "injected: no memory for the update");
     return optimizer_;
@@ -54,9 +60,14 @@ class PlainTrainee : public Trainee {
   int asked_by_others() const { return asked_by_others_; }
 
  private:
-  static Graph& with_parameters(Graph& graph, const std::vector<int64_t>& sizes) {
-    for (size_t i = 0; i < sizes.size(); ++i) {
-      graph.parameter("parameter" + std::to_string(i), Tensor::zeros(DType::kF32, {sizes[i]}));
+  static std::vector<Shape> shapes_of(const std::vector<int64_t>& sizes) {
+    std::vector<Shape> shapes;
+    for (const int64_t size : sizes) shapes.push_back(Shape{size});
+    return shapes;
+  }
+  static Graph& with_parameters(Graph& graph, const std::vector<Shape>& shapes) {
+    for (size_t i = 0; i < shapes.size(); ++i) {
+      graph.parameter("parameter" + std::to_string(i), Tensor::zeros(DType::kF32, shapes[i]));
     }
     return graph;
   }

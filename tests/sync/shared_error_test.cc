@@ -22,8 +22,8 @@ class LateNews : public sync::GroupScheme {
  public:
   explicit LateNews(std::shared_ptr<comm::Group> group) : GroupScheme(std::move(group), {}) {}
 
-  bool exchanges_gradients() const override { return true; }
-  std::vector<GradientView> finish_gradients(StepTotals& totals) override {
+  GradientPath gradient_path() const override { return GradientPath::kHandedOver; }
+  Update exchange(StepTotals& totals) override {
     const int other = 1 - group().rank();
     double theirs = 0;
     require(communicator().send(other, 1, &totals.loss, sizeof totals.loss));

@@ -55,8 +55,8 @@ int64_t lead_over_a_slow_worker(int staleness) {
     TrainOptions own = group_train_options();
     own.epochs = 2;
     own.callbacks = {std::move(pace)};
-    own.scheme =
-        sync::make_scheme({.name = "ssp", .staleness = staleness}, comm::Group::join(member_of(rendezvous.address())));
+    own.scheme = sync::make_scheme({.name = "ssp", .options = {{"staleness", staleness}}},
+                                   comm::Group::join(member_of(rendezvous.address())));
     Trainer trainer(model, squared_error(), optim::sgd(), own);
     trainer.fit(data);
   };
@@ -87,7 +87,7 @@ TEST_P(SspBounds, WorkersEndWithOneSetOfWeightsThatFitsTheData) {
   options.learning_rate = 0.02;
   // Steps that take no time would all be made with the weights of the beginning.
   options.callbacks = {std::make_shared<Pause>()};
-  const auto results = train_in_threads(3, {.name = "ssp", .staleness = GetParam()}, options, data);
+  const auto results = train_in_threads(3, {.name = "ssp", .options = {{"staleness", GetParam()}}}, options, data);
   for (const auto& weights : results) EXPECT_EQ(difference(parameters_of(weights), parameters_of(results[0])), 0);
   Model untrained(two_layers());
   EXPECT_LT(loss_of(results[0], data), 0.2 * loss_of(weights_of(untrained), data));
@@ -110,8 +110,8 @@ TEST_P(SspBounds, GoesOnWhenAWorkerIsLostAndAnotherComes) {
     own.epochs = 12;
     own.learning_rate = 0.02;
     own.callbacks = {std::make_shared<LeaveAt>(leaves_at)};
-    own.scheme =
-        sync::make_scheme({.name = "ssp", .staleness = GetParam()}, comm::Group::join(member_of(rendezvous.address())));
+    own.scheme = sync::make_scheme({.name = "ssp", .options = {{"staleness", GetParam()}}},
+                                   comm::Group::join(member_of(rendezvous.address())));
     Trainer trainer(model, squared_error(), optim::adam(), own);
     trainer.fit(data);
     return weights_of(model);
@@ -133,7 +133,7 @@ TEST(Ssp, ACheckpointHasTheStateOfAllParts) {
   TrainOptions options = group_train_options();
   const TemporaryDirectory folder;
   options.checkpoints = {.directory = folder.path().string()};
-  train_in_threads(3, {.name = "ssp", .staleness = sync::kUnbounded}, options, data);
+  train_in_threads(3, {.name = "ssp", .options = {{"staleness", sync::kUnbounded}}}, options, data);
   for (const auto& step : std::filesystem::directory_iterator(folder.path())) {
     const SafetensorsFile file((step.path() / "optimizer.safetensors").string());
     const std::vector<float> velocity = floats(file.load("momentum/first.weight"));
@@ -148,7 +148,7 @@ TEST(Ssp, CheckpointsAreCompleteWhileTheLastBatchIsCompiledAnew) {
   const TemporaryDirectory folder;
   options.checkpoints = {.directory = folder.path().string(), .when = optim::several_iterations(1), .keep = 100};
   for (const int staleness : {0, sync::kUnbounded}) {
-    train_in_threads(3, {.name = "ssp", .staleness = staleness}, options, data);
+    train_in_threads(3, {.name = "ssp", .options = {{"staleness", staleness}}}, options, data);
     int checkpoints = 0;
     for (const auto& step : std::filesystem::directory_iterator(folder.path())) {
       const SafetensorsFile file((step.path() / "optimizer.safetensors").string());
@@ -183,7 +183,7 @@ TEST(Ssp, GoesOnWithoutAWorkerThatHangsAtTheEnd) {
     Model model(two_layers());
     TrainOptions own = group_train_options();
     own.callbacks = {std::move(callback)};
-    own.scheme = sync::make_scheme({.name = "ssp", .staleness = sync::kUnbounded, .patience = std::chrono::seconds(1)},
+    own.scheme = sync::make_scheme({.name = "ssp", .options = {{"staleness", sync::kUnbounded}, {"patience", 1}}},
                                    comm::Group::join(member));
     Trainer(model, squared_error(), optim::sgd(), own).fit(data);
   };
@@ -199,8 +199,10 @@ TEST(Ssp, GoesOnWithoutAWorkerThatHangsAtTheEnd) {
 }
 
 TEST(Ssp, BoundsBelowZeroAreRefused) {
-  EXPECT_THAT(error_text([] { sync::make_scheme({.name = "ssp", .staleness = -2}, nullptr); }),
-              HasSubstr("at least 0"));
+  EXPECT_THAT(error_text([] {
+                sync::make_scheme({.name = "ssp", .options = {{"staleness", -2}}}, nullptr);
+              }),
+              HasSubstr("is -2, must be a whole number, at least -1"));
 }
 
 }  // namespace

@@ -33,7 +33,12 @@ struct Way {
 /// Schemes whose result does not depend on the number of workers.
 class SynchronousTraining : public ::testing::TestWithParam<Way> {
  protected:
-  sync::SchemeOptions scheme() const { return {.name = GetParam().scheme, .bucket_bytes = 512}; }
+  sync::SchemeOptions scheme() const {
+    sync::SchemeOptions options{.name = GetParam().scheme};
+    // Several buckets, where there are any.
+    if (options.name != "ssp") options.options["bucket_bytes"] = 512;
+    return options;
+  }
   auto train(int workers, const TrainOptions& options, const data::Dataset& data) const {
     return train_in_threads(workers, scheme(), options, data, GetParam().path);
   }

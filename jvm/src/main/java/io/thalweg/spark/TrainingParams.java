@@ -64,7 +64,7 @@ public interface TrainingParams extends Params {
       epochs = new IntParam(parent, "epochs", "how often all rows are taken");
       batchSize = new IntParam(parent, "batchSize", "rows of a step, of all workers together");
       seed = new LongParam(parent, "seed", "of the order of rows and of random numbers");
-      scheme = new Param<>(parent, "scheme", "how workers agree: allreduce, sharded, ssp or localsgd");
+      scheme = new Param<>(parent, "scheme", "how workers agree: allreduce, or another that thalweg schemes lists");
       checkpoints =
           new Param<>(
               parent,

@@ -1,11 +1,12 @@
 // Copyright The Thalweg Authors. SPDX-License-Identifier: Apache-2.0
 // Every worker serves a part of the parameters, and may be some steps ahead of the slowest.
+#include "sync/stale_scheme.h"
+
 #include <cmath>
 #include <limits>
 #include <optional>
 
 #include "sync/parameter_server.h"
-#include "sync/schemes.h"
 #include "thalweg/warning.h"
 
 namespace thalweg::sync {
@@ -13,16 +14,15 @@ namespace {
 
 class StaleSynchronous : public GroupScheme {
  public:
-  StaleSynchronous(std::shared_ptr<comm::Group> group, const SchemeOptions& options)
+  StaleSynchronous(std::shared_ptr<comm::Group> group, const SchemeOptions& options, StaleParts parts)
       : GroupScheme(std::move(group), options),
-        staleness_(options.staleness),
-        compression_(options.compression),
-        patience_(options.patience) {
-    TW_REQUIRE(options.staleness >= 0 || options.staleness == kUnbounded, "ssp lets a worker be ", options.staleness,
-               " steps ahead: at least 0, or -1 for any number");
-  }
+        staleness_(parts.staleness),
+        patience_(parts.patience),
+        own_first_(parts.own_first),
+        exchange_(std::move(parts.compressor)),
+        sparse_exchange_(parts.row_type) {}
 
-  bool exchanges_gradients() const override { return true; }
+  GradientPath gradient_path() const override { return GradientPath::kHandedOver; }
 
   void add_gradient(const GradientView& gradient, double weight) override {
     begin_step();
@@ -30,7 +30,7 @@ class StaleSynchronous : public GroupScheme {
     weight_ = weight;
   }
 
-  std::vector<GradientView> finish_gradients(StepTotals& totals) override {
+  Update exchange(StepTotals& totals) override {
     begin_step();
     step_begun_ = false;
     require(server_->failure());
@@ -41,6 +41,7 @@ class StaleSynchronous : public GroupScheme {
     }
     if (totals.stop) server_->ask_to_stop();
     if (staleness_ != kUnbounded) require(server_->wait_for_others(staleness_, patience_));
+    if (own_first_) require(server_->wait_for_own(patience_));
     server_->pull(*trainee_);
     // Otherwise each worker knows only of its own samples.
     if (server_->take_bad()) {
@@ -52,13 +53,16 @@ class StaleSynchronous : public GroupScheme {
     return {};
   }
 
-  bool in_lockstep() const override { return staleness_ == 0 && !change_wanted(); }
+  bool after_update() override { return staleness_ == 0 && !change_wanted(); }
 
-  void before_checkpoint(Trainee& /*trainee*/) override {
-    if (leads()) require(server_->begin_snapshot());
-  }
-  void after_checkpoint(Trainee& /*trainee*/) override {
-    if (leads()) server_->end_snapshot();
+  /// By each worker's own count of steps; the servers of all help the one that leads.
+  std::optional<Checkpoint> checkpoint(Trainee& trainee) override {
+    if (!leads()) return std::nullopt;
+    require(server_->begin_snapshot());
+    Checkpoint snapshot = trainee.snapshot();
+    snapshot.scheme = pack({{}, server_->kept_by_all()});
+    server_->end_snapshot();
+    return snapshot;
   }
 
  protected:
@@ -67,10 +71,26 @@ class StaleSynchronous : public GroupScheme {
                " compares whole parameters, of which each worker would have a part: use the scheme allreduce");
     trainee_ = &trainee;
     make_buckets(trainee);
-    server_.emplace(group(), trainee, ParameterServer::Options{staleness_ == 0, compression_}, std::move(unsent_));
-    place_ = server_->place();
+    exchange_.use(*gradients_, trainee.variables());
+    sparse_exchange_.use(*gradients_, trainee.variables());
     step_begun_ = false;
   }
+
+  void begin(Trainee& trainee) override {
+    const ParameterServer::Options options{staleness_ == 0, exchange_, sparse_exchange_};
+    server_.emplace(group(), trainee, options, std::move(unsent_));
+    place_ = server_->place();
+  }
+
+  Holdings holdings() const override { return {Held::kReplicated, Held::kSharded}; }
+  void set_own_state(const std::vector<std::vector<NamedTensor>>& states) override {
+    clear_codes();
+    for (const std::vector<NamedTensor>& state : states) {
+      sparse_exchange_.add_state(state);
+      if (exchange_.compressor() != nullptr) exchange_.compressor()->add_state(state);
+    }
+  }
+  void was_left_behind() override { clear_codes(); }
 
   void release() override {
     if (server_) unsent_ = server_->stop();
@@ -110,6 +130,11 @@ class StaleSynchronous : public GroupScheme {
   }
 
  private:
+  void clear_codes() {
+    sparse_exchange_.clear_state();
+    if (exchange_.compressor() != nullptr) exchange_.compressor()->clear_state();
+  }
+
   void make_buckets(const Trainee& trainee) {
     gradients_.emplace(trainee.trained(), std::numeric_limits<size_t>::max());
     dense_ = dense_parameters(trainee);
@@ -123,8 +148,10 @@ class StaleSynchronous : public GroupScheme {
   }
 
   int64_t staleness_;
-  Compression compression_;
   std::chrono::duration<double> patience_;
+  bool own_first_;
+  GradientExchange exchange_;
+  SparseExchange sparse_exchange_;
   Trainee* trainee_ = nullptr;
   /// Of the step under way, all in one bucket.
   std::optional<GradientBuckets> gradients_;
@@ -139,8 +166,9 @@ class StaleSynchronous : public GroupScheme {
 
 }  // namespace
 
-std::shared_ptr<Scheme> make_ssp(const SchemeOptions& options, std::shared_ptr<comm::Group> group) {
-  return std::make_shared<StaleSynchronous>(std::move(group), options);
+std::shared_ptr<Scheme> make_stale_synchronous(std::shared_ptr<comm::Group> group, const SchemeOptions& options,
+                                               StaleParts parts) {
+  return std::make_shared<StaleSynchronous>(std::move(group), options, std::move(parts));
 }
 
 }  // namespace thalweg::sync

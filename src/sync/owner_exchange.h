@@ -1,0 +1,33 @@
+// Copyright The Thalweg Authors. SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "sync/gradient_exchange.h"
+#include "sync/shard.h"
+
+namespace thalweg::sync {
+
+/// How gradients get to those who own the parameters, and weights from them to all: the topology of an update by
+/// owners.
+class OwnerExchange {
+ public:
+  virtual ~OwnerExchange() = default;
+  /// What the member of a group owns, and keeps copies of.
+  virtual Shard::Place place(const comm::Group& group) const = 0;
+  /// Who has which part.
+  virtual ShardSources sources(int workers) const = 0;
+  /// The parts of every bucket that this member hands out.
+  virtual std::vector<Piece> own_pieces(const comm::Group& group, const GradientBuckets& buckets) const = 0;
+  /// Those who own a part of the bucket, or keep a copy of one, end with its sum over all members.
+  virtual comm::Status collect(comm::Communicator& communicator, GradientExchange& exchange,
+                               std::span<float> bucket) = 0;
+  /// Everybody ends with what the owners have.
+  virtual comm::Status hand_out(comm::Communicator& communicator, std::span<float> bucket) = 0;
+};
+
+/// Member r owns part r of n: reduce-scatter and all-gather.
+std::unique_ptr<OwnerExchange> make_scatter_exchange(int copies);
+
+/// The first member owns everything: up and down a binomial tree.
+std::unique_ptr<OwnerExchange> make_tree_exchange(int copies);
+
+}  // namespace thalweg::sync

@@ -1,0 +1,116 @@
+// Copyright The Thalweg Authors. SPDX-License-Identifier: Apache-2.0
+// The presets: data only. Defaults are those of the papers.
+#include "sync/parts.h"
+
+namespace thalweg::sync {
+namespace {
+
+constexpr Composition kEverywhere{Travels::kGradients, Topology::kAllReduce, Updates::kEverybody, Pace::kEveryStep};
+constexpr Composition kByOwners{Travels::kGradients, Topology::kScatterReduce, Updates::kOwners, Pace::kEveryStep};
+constexpr Composition kAtRoot{Travels::kGradients, Topology::kTree, Updates::kRoot, Pace::kEveryStep};
+constexpr Composition kServed{Travels::kGradients, Topology::kServers, Updates::kServers, Pace::kBounded};
+constexpr Composition kAveraged{Travels::kWeights, Topology::kByRule, Updates::kItself, Pace::kPeriod, "mean"};
+constexpr Composition kOuterStepped{Travels::kWeights, Topology::kByRule, Updates::kItself, Pace::kPeriod, "outer"};
+constexpr Composition kOnARing{Travels::kWeights, Topology::kByRule, Updates::kItself, Pace::kPeriod, "ring"};
+
+constexpr const char* kAsOneWorker =
+    "the weights of one worker with the whole batch, whatever the number of workers and whoever is lost";
+constexpr const char* kStale =
+    "no worker is further ahead of the slowest than `staleness`; 0 gives the weights of one worker with the whole "
+    "batch";
+constexpr const char* kMeanOfRuns =
+    "all end with one set of weights; with period 1 and plain SGD those of one worker with the whole batch";
+
+}  // namespace
+
+const std::vector<PresetRow>& preset_rows() {
+  static const std::vector<PresetRow> rows = {
+      {"allreduce",
+       kEverywhere,
+       {},
+       "every worker adds up the gradients of all and makes the same update (PyTorch DDP, Horovod)",
+       kAsOneWorker,
+       "always, unless memory, traffic or slow workers say otherwise"},
+      {"sharded",
+       kByOwners,
+       {},
+       "each worker owns a part of the parameters and of the optimiser's state: it adds up the gradients of all for "
+       "it, "
+       "updates it, and hands out the weights (BigDL)",
+       kAsOneWorker,
+       "the optimiser's state is large: each worker keeps its part and copies of others only"},
+      {"ssp",
+       kServed,
+       {},
+       "each worker serves a part of the parameters, and may be `staleness` steps ahead of the slowest: 0 is "
+       "synchronous, s is Petuum, unbounded is DistBelief's Downpour",
+       kStale,
+       "workers are slow now and then, and not always the same ones"},
+      {"localsgd",
+       kAveraged,
+       {},
+       "every worker trains by itself, and all take the mean of their weights every `period` steps (SparkNet)",
+       kMeanOfRuns,
+       "the network is slow: traffic falls by the period; the learning rate may need another look"},
+      {"pytorch",
+       kEverywhere,
+       {},
+       "as allreduce, by the name of PyTorch's DistributedDataParallel",
+       kAsOneWorker,
+       "always, unless memory, traffic or slow workers say otherwise"},
+      {"bigdl",
+       kByOwners,
+       {},
+       "as sharded, by the name of BigDL",
+       kAsOneWorker,
+       "the optimiser's state is large: each worker keeps its part and copies of others only"},
+      {"caffeonspark",
+       kByOwners,
+       {},
+       "as sharded, by the name of CaffeOnSpark, which sent the parts by MPI or RDMA",
+       kAsOneWorker,
+       "as bigdl; with mpirun parts travel by MPI too"},
+      {"firecaffe",
+       kAtRoot,
+       {},
+       "gradients are added up along a binomial tree, the first worker updates, and weights come back along the tree "
+       "(FireCaffe)",
+       kAsOneWorker,
+       "for comparison: with long messages all-reduce moves less through the busiest link"},
+      {"sparknet",
+       kAveraged,
+       {{"period", 50}},
+       "every worker trains by itself, and all take the mean of their weights every 50 steps (SparkNet)",
+       kMeanOfRuns,
+       "the network is slow, and batches are alike"},
+      {"diloco",
+       kOuterStepped,
+       {{"period", 500}},
+       "as localsgd with a long period, but the mean's movement is the gradient of a step with Nesterov's momentum "
+       "(DiLoCo)",
+       "all end with one set of weights; with period 1, outer_rate 1 and outer_momentum 0 it is averaging",
+       "the network is very slow: between data centres; the inner optimiser is AdamW in the paper"},
+      {"d-psgd",
+       kOnARing,
+       {{"period", 1}},
+       "every worker takes the mean of its own and its neighbours' weights on a ring, and adds its own update (D-PSGD)",
+       "the mean over all workers moves by the mean of their updates; all end with that mean",
+       "there are many workers, and no link may carry more than its two ends cause"},
+      {"petuum",
+       kServed,
+       {{"staleness", 3}, {"own_first", 1}},
+       "a worker may be 3 steps ahead of the slowest, and sees its own updates at once (Petuum, SSP)",
+       kStale,
+       "workers are slow now and then, and not always the same ones"},
+      {"distbelief",
+       kServed,
+       {{"staleness", kUnbounded}, {"own_first", 1}},
+       "workers never wait for each other: gradients go to those who serve a part, and the newest weights come back "
+       "after every step (DistBelief, Downpour SGD with n_push = n_fetch = 1; the paper updates with adagrad)",
+       "nobody waits for a slow worker; one worker alone is plain training",
+       "workers are of very different speed; a smaller learning rate may be needed"},
+  };
+  return rows;
+}
+
+}  // namespace thalweg::sync

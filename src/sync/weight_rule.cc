@@ -1,0 +1,34 @@
+// Copyright The Thalweg Authors. SPDX-License-Identifier: Apache-2.0
+#include "sync/weight_rule.h"
+
+namespace thalweg::sync {
+namespace {
+
+std::vector<WeightRuleInfo>& registry() {
+  static std::vector<WeightRuleInfo> all;
+  return all;
+}
+
+}  // namespace
+
+RegisterWeightRule::RegisterWeightRule(WeightRuleInfo info) { registry().push_back(std::move(info)); }
+
+const WeightRuleInfo& weight_rule(const std::string& name) {
+  for (const WeightRuleInfo& info : registry()) {
+    if (info.name == name) return info;
+  }
+  raise("there is no rule '", name, "' by which workers bring their weights together");
+}
+
+comm::Status mean_of_all(comm::Communicator& communicator, std::vector<float>& values) {
+  const auto share = static_cast<float>(1.0 / communicator.size());
+#pragma omp simd
+  for (size_t i = 0; i < values.size(); ++i) values[i] *= share;
+  return communicator.all_reduce(values.data(), values.size(), DType::kF32);
+}
+
+comm::Status WeightRule::end(comm::Communicator& communicator, int64_t /*steps*/, Meeting& meeting) {
+  return mean_of_all(communicator, meeting.now);
+}
+
+}  // namespace thalweg::sync

@@ -1,0 +1,245 @@
+// Copyright The Thalweg Authors. SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <gtest/gtest.h>
+
+#include <filesystem>
+#include <functional>
+
+#include "support/temporary_directory.h"
+#include "sync/callbacks.h"
+#include "sync/workers.h"
+
+// The tests that every preset passes. A new one joins by a row of `scheme_rows`.
+
+namespace thalweg::testing {
+
+/// What workers end with.
+enum class Outcome {
+  kOfOneWorker,  ///< the weights of one worker with the whole batch, also if the group changes on the way
+  kRepeatable,   ///< one set of weights that fits the data, the same in every undisturbed run
+  kGood          ///< one set of weights that fits the data
+};
+
+struct SchemeRow {
+  /// Of the preset, with options that make something happen in few steps.
+  sync::SchemeOptions scheme;
+  Outcome outcome = Outcome::kGood;
+  /// What its paper says of it, with so many workers: fails if the scheme does something else.
+  std::function<void(int workers)> is_faithful;
+};
+
+/// Two layers on 320 samples; 60 steps.
+struct SmallJob {
+  TrainOptions options = [] {
+    TrainOptions made = group_train_options();
+    made.epochs = 12;
+    return made;
+  }();
+  double momentum = 0.9;
+  static data::TensorDataset data() { return two_layers_data(320); }
+  optim::Optimizer optimizer() const { return optim::sgd({.momentum = momentum}); }
+};
+
+/// The parameters of one worker without a group.
+inline std::vector<NamedTensor> train_alone(const SmallJob& job) {
+  Model model(two_layers());
+  Trainer(model, squared_error(), job.optimizer(), job.options).fit(SmallJob::data());
+  return parameters_of(model);
+}
+
+/// One worker, as a thread of this process runs it.
+inline std::vector<NamedTensor> train_member(const SmallJob& job, const sync::SchemeOptions& scheme,
+                                             const std::string& rendezvous, std::shared_ptr<Callback> callback,
+                                             const std::string& resume = "") {
+  Model model(two_layers());
+  TrainOptions own = job.options;
+  if (callback != nullptr) own.callbacks = {std::move(callback)};
+  own.scheme = sync::make_scheme(scheme, comm::Group::join(member_of(rendezvous)));
+  Trainer trainer(model, squared_error(), job.optimizer(), own);
+  if (!resume.empty()) trainer.resume(resume);
+  trainer.fit(SmallJob::data());
+  return parameters_of(model);
+}
+
+/// The parameters of each of so many workers.
+inline std::vector<std::vector<NamedTensor>> train_group(int workers, const SmallJob& job,
+                                                         const sync::SchemeOptions& scheme,
+                                                         const std::string& resume = "") {
+  const comm::Rendezvous rendezvous(quiet_rendezvous(workers, workers));
+  std::vector<std::future<std::vector<NamedTensor>>> pending;
+  for (int i = 0; i < workers; ++i) {
+    pending.push_back(std::async(std::launch::async,
+                                 [&] { return train_member(job, scheme, rendezvous.address(), nullptr, resume); }));
+  }
+  std::vector<std::vector<NamedTensor>> results;
+  for (auto& entry : pending) results.push_back(entry.get());
+  return results;
+}
+
+inline double loss_of(const std::vector<NamedTensor>& weights) {
+  Model model(two_layers());
+  for (const NamedTensor& entry : weights) model.set_weight(entry.name, entry.tensor);
+  Trainer trainer(model, squared_error(), optim::sgd(), group_train_options());
+  return trainer.evaluate(SmallJob::data()).at("loss");
+}
+
+inline double untrained_loss() {
+  const Model untrained(two_layers());
+  return loss_of(parameters_of(untrained));
+}
+
+/// Weights of all workers are the same, and what the row promises.
+inline void expect_outcome(const SchemeRow& row, const SmallJob& job,
+                           const std::vector<std::vector<NamedTensor>>& results) {
+  for (const auto& weights : results) EXPECT_EQ(difference(weights, results[0]), 0) << "workers differ";
+  if (row.outcome == Outcome::kOfOneWorker) {
+    EXPECT_LT(difference(results[0], train_alone(job)), 1e-5);
+  } else {
+    EXPECT_LT(loss_of(results[0]), 0.3 * untrained_loss());
+  }
+}
+
+// The checks of the papers that several rows share.
+
+/// n workers are one worker with the whole batch.
+inline void expect_one_worker(const sync::SchemeOptions& scheme, int workers) {
+  const SmallJob job;
+  const auto results = train_group(workers, job, scheme);
+  for (const auto& weights : results) EXPECT_LT(difference(weights, train_alone(job)), 1e-5);
+}
+
+/// Without momentum, and with shares of one size, both give the same.
+inline void expect_same(const sync::SchemeOptions& scheme, const sync::SchemeOptions& other, int workers,
+                        double tolerance) {
+  SmallJob job;
+  job.momentum = 0;
+  const auto one = train_group(workers, job, scheme), two = train_group(workers, job, other);
+  EXPECT_LT(difference(one[0], two[0]), tolerance);
+}
+
+inline const std::vector<SchemeRow>& scheme_rows() {
+  const auto of_one = [](const std::string& name) {
+    const sync::SchemeOptions scheme{.name = name};
+    return SchemeRow{scheme, Outcome::kOfOneWorker, [scheme](int workers) { expect_one_worker(scheme, workers); }};
+  };
+  const auto averages = [](const std::string& name) {
+    const sync::SchemeOptions scheme{.name = name, .options = {{"period", 5}}},
+        often{.name = name, .options = {{"period", 1}}};
+    return SchemeRow{scheme, Outcome::kRepeatable,
+                     [often](int workers) { expect_same(often, {.name = "allreduce"}, workers, 1e-5); }};
+  };
+  static const std::vector<SchemeRow> rows = {
+      of_one("allreduce"),
+      of_one("sharded"),
+      // The optimiser's state of a part whose server is lost starts afresh.
+      {{.name = "ssp", .options = {{"staleness", 1}}},
+       Outcome::kGood,
+       [](int workers) { expect_one_worker({.name = "ssp"}, workers); }},
+      averages("localsgd"),
+      of_one("pytorch"),
+      of_one("bigdl"),
+      of_one("caffeonspark"),
+      of_one("firecaffe"),
+      averages("sparknet"),
+      {{.name = "diloco", .options = {{"period", 5}}},
+       Outcome::kRepeatable,
+       [](int workers) {
+         expect_same({.name = "diloco", .options = {{"period", 1}, {"outer_rate", 1}, {"outer_momentum", 0}}},
+                     {.name = "localsgd", .options = {{"period", 1}}}, workers, 1e-5);
+       }},
+      // neighbour_rule_test.cc has the mean and the eigenvalue of the paper. With two workers and nothing to average
+      // over but both, meeting at every step is the mean of weights before the step, and an update each.
+      {{.name = "d-psgd", .options = {{"news", 5}}},
+       Outcome::kRepeatable,
+       [](int workers) {
+         const SmallJob job;
+         const auto results = train_group(workers, job, {.name = "d-psgd"});
+         EXPECT_LT(loss_of(results[0]), 0.3 * untrained_loss());
+         EXPECT_GT(difference(results[0], train_alone(job)), 1e-4) << "it is not decentral";
+       }},
+      {{.name = "petuum"},
+       Outcome::kGood,
+       [](int workers) {
+         expect_one_worker({.name = "petuum", .options = {{"staleness", 0}}}, workers);
+       }},
+      {{.name = "distbelief"}, Outcome::kGood, [](int /*workers*/) { expect_one_worker({.name = "distbelief"}, 1); }},
+  };
+  return rows;
+}
+
+/// For the names of tests.
+inline std::string name_of(const ::testing::TestParamInfo<SchemeRow>& test) {
+  std::string name = test.param.scheme.name;
+  std::erase(name, '-');
+  return name;
+}
+
+class EveryPreset : public ::testing::TestWithParam<SchemeRow> {
+ protected:
+  const SchemeRow& row() const { return GetParam(); }
+
+  /// One of `workers` is lost after some steps.
+  void lose_one(int workers, int64_t lost_at) const {
+    comm::RendezvousOptions meeting = quiet_rendezvous(1, workers);
+    meeting.settle = std::chrono::seconds(10);
+    const comm::Rendezvous rendezvous(meeting);
+    const SmallJob job;
+    std::vector<std::future<std::vector<NamedTensor>>> others;
+    for (int i = 1; i < workers; ++i) {
+      others.push_back(std::async(std::launch::async,
+                                  [&] { return train_member(job, row().scheme, rendezvous.address(), nullptr); }));
+    }
+    auto lost = std::async(std::launch::async, [&] {
+      return train_member(job, row().scheme, rendezvous.address(), std::make_shared<LeaveAt>(lost_at));
+    });
+    EXPECT_THROW(lost.get(), Error);
+    std::vector<std::vector<NamedTensor>> results;
+    for (auto& entry : others) results.push_back(entry.get());
+    expect_outcome(row(), job, results);
+    EXPECT_GE(rendezvous.state().epoch, 2U);
+  }
+
+  /// Somebody comes when the others have made some steps.
+  void admit_one(int workers) const {
+    const comm::Rendezvous rendezvous(quiet_rendezvous(workers - 1, workers));
+    const SmallJob job;
+    std::vector<std::shared_ptr<Watch>> watches;
+    std::vector<std::future<std::vector<NamedTensor>>> pending;
+    const auto add = [&] {
+      watches.push_back(std::make_shared<Watch>());
+      watches.back()->pause = std::chrono::milliseconds(15);
+      pending.push_back(std::async(std::launch::async, [&, watch = watches.back()] {
+        return train_member(job, row().scheme, rendezvous.address(), watch);
+      }));
+    };
+    for (int i = 1; i < workers; ++i) add();
+    while (watches[0]->steps < 3) std::this_thread::sleep_for(std::chrono::milliseconds(1));
+    add();
+    std::vector<std::vector<NamedTensor>> results;
+    for (auto& entry : pending) results.push_back(entry.get());
+    expect_outcome(row(), job, results);
+    EXPECT_EQ(watches.back()->losses.at(1), 0) << "it was there from the beginning";
+    EXPECT_NE(watches.back()->losses.back(), 0) << "it was never admitted";
+  }
+
+  /// A run of 60 steps, and one that goes on from a checkpoint of step 33, which lies between two exchanges.
+  void resume_one(int workers) const {
+    const TemporaryDirectory folder;
+    SmallJob job;
+    job.options.end = optim::max_iteration(33);
+    job.options.checkpoints = {.directory = folder.path().string(), .when = optim::several_iterations(33)};
+    train_group(workers, job, row().scheme);
+    const std::string checkpoint = (folder.path() / "step-00000033").string();
+    ASSERT_TRUE(std::filesystem::exists(checkpoint));
+    const SmallJob whole;
+    const auto resumed = train_group(workers, whole, row().scheme, checkpoint);
+    expect_outcome(row(), whole, resumed);
+    if (row().outcome != Outcome::kRepeatable) return;
+    EXPECT_LT(difference(resumed[0], train_group(workers, whole, row().scheme)[0]), 1e-6);
+    // Another number of workers can go on from it too.
+    expect_outcome(row(), whole, train_group(workers + 1, whole, row().scheme, checkpoint));
+  }
+};
+
+}  // namespace thalweg::testing
