@@ -76,11 +76,16 @@ NUMBERS = {
     "places apart": (lambda x: x[:, torch.tensor([0, 1]), :, torch.tensor([1, 0])].transpose(0, 1), (3, 4, 2, 5)),
     "not numbers": (lambda x: torch.nan_to_num(torch.where(x > 0, torch.nan, x), 3.0) + (x / 0).isinf(), (3, 4)),
     "bounds": (lambda x: x.clamp(min=x.mean(1, keepdim=True)) + torch.trunc(3 * x) + torch.fmod(x, 0.3), (3, 4)),
+    "nothing added": (lambda x: torch.cat([torch.zeros(x.shape[0], 0, 2), x, torch.zeros(0)], 1), (3, 4, 2)),
     "norms": (lambda x: x.norm(3, dim=1) + x.norm(float("inf"), dim=1) + x.norm(1, dim=1) + torch.var_mean(x, 1)[0], (3, 4)),
     "weights of no batch": (lambda x: functional.batch_norm(x, None, None, training=True, eps=1e-3), (3, 4, 5)),
     "largest of all": (lambda x: x - x[:1].max() * 0 + x[:1].min() * 0 + torch.finfo(x.dtype).eps, (3, 4)),
     "attention with fewer keys": (
         lambda x: functional.scaled_dot_product_attention(x, x[:, :2], x[:, 1:3], enable_gqa=True, scale=0.3),
+        (3, 4, 5, 6),
+    ),
+    "attention with one head of keys": (
+        lambda x: functional.scaled_dot_product_attention(x, x[:, :1], x[:, 1:2]),
         (3, 4, 5, 6),
     ),
     "attention with a mask": (

@@ -60,7 +60,8 @@ def _in_parts(converter, q, k, v, mask, dropout_p, scale):
 @converts("scaled_dot_product_attention.default")
 def attention(converter, q, k, v, attn_mask=None, dropout_p=0.0, is_causal=False, scale=None, enable_gqa=False):
     q, k, v = converter.value(q), converter.value(k), converter.value(v)
-    if enable_gqa:
+    if enable_gqa or (q.ndim == 4 and 1 in (k.shape[1], v.shape[1])):
+        # One head of keys for all queries needs no asking.
         k, v = _with_heads_of(q, k), _with_heads_of(q, v)
     rows, columns = q.shape[-2], k.shape[-2]
     whole = dropout_p == 0 and q.ndim == 4

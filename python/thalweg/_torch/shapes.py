@@ -4,7 +4,7 @@ import torch
 
 from thalweg import ops
 from thalweg._core import Value
-from thalweg._torch.free import FreeSize, reshape_target
+from thalweg._torch.free import FreeSize, Repeated, reshape_target
 from thalweg._torch.registry import converts
 
 _END = 2**63 - 1
@@ -80,9 +80,15 @@ def repeat(converter, x, repeats):
 @converts("cat.default", "concat.default")
 def cat(converter, parts, dim=0):
     dtype = converter.dtype()
-    # A tensor that holds nothing, [0], goes with any other: a cache begins so.
-    parts = [part for part in parts if not (isinstance(part, torch.Tensor) and part.shape == (0,))]
+    parts = [part for part in parts if not _adds_nothing(part, dim)]
     return ops.concat([converter.value(part, dtype) for part in parts], dim)
+
+
+def _adds_nothing(part, dim):
+    """Whether a constant holds no element: a cache begins as one of shape [0], which goes with any other."""
+    if not isinstance(part, (torch.Tensor, Repeated)):
+        return False
+    return list(part.shape) == [0] or part.shape[dim] == 0
 
 
 @converts("stack.default")

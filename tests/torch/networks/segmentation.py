@@ -19,15 +19,8 @@ def of_segmentation(kind, encoder="resnet18", size=64, options=None):
 
 SEGMENTATION = {
     "unet": of_segmentation("Unet"),
-    "unet_of_timm": of_segmentation(
-        "Unet", "tu-convnext_atto", options={"encoder_depth": 4, "decoder_channels": (64, 32, 16, 8)}
-    ),
-    "manet": of_segmentation("MAnet"),
     "linknet": of_segmentation("Linknet"),
-    "fpn": of_segmentation("FPN", "mobilenet_v2"),
     "pspnet": of_segmentation("PSPNet"),
-    "deeplabv3": of_segmentation("DeepLabV3"),
-    "upernet": of_segmentation("UPerNet"),
     "segformer": of_transformers(
         "SegformerForSemanticSegmentation", "SegformerConfig", images(64, "pixel_values"),
         {"hidden_sizes": [16, 24, 32, 48], "depths": [1, 1, 1, 1], "decoder_hidden_size": 32, "num_labels": 5},

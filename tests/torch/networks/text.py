@@ -83,7 +83,6 @@ TEXT = {
     "phi3": writer("Phi3ForCausalLM", "Phi3Config", LLAMA),
     "opt": writer("OPTForCausalLM", "OPTConfig", LLAMA, ffn_dim=64, word_embed_proj_dim=32),
     "bloom": writer("BloomForCausalLM", "BloomConfig", LLAMA, n_layer=2, n_head=4, use_cache=False),
-    "falcon": writer("FalconForCausalLM", "FalconConfig", LLAMA),
     "codegen": writer("CodeGenForCausalLM", "CodeGenConfig", GPT, rotary_dim=4),
     "t5": of_transformers(
         "T5ForConditionalGeneration", "T5Config", text(decoder_input_ids=ids(6)), {**T5, "use_cache": False}

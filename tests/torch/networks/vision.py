@@ -39,7 +39,6 @@ VISION = {
     "swinv2": of_windows("swinv2_tiny_window8_256"),
     "davit": of_timm("davit_tiny", 64, {"embed_dims": (24, 48), "depths": (1, 1), "num_heads": (2, 4)}),
     "mobilenetv3": of_timm("mobilenetv3_small_050"),
-    "efficientnet": of_timm("efficientnet_b0", rate=0.001),
     "nf_resnet": of_timm("nf_resnet26"),
     "ghostnet": of_timm("ghostnet_050"),
     "mobilevit": of_timm("mobilevit_xxs"),
