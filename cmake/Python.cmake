@@ -17,7 +17,7 @@ find_package(nanobind 3.1 CONFIG REQUIRED)
 set(python_package_dir "${PROJECT_BINARY_DIR}/python/thalweg")
 file(GLOB python_core_sources CONFIGURE_DEPENDS "${PROJECT_SOURCE_DIR}/python/src/*.cc")
 nanobind_add_module(python_core NB_STATIC NB_SUPPRESS_WARNINGS NOMINSIZE NOSTRIP ${python_core_sources})
-target_include_directories(python_core PRIVATE "${PROJECT_SOURCE_DIR}/python/src")
+target_include_directories(python_core PRIVATE "${PROJECT_SOURCE_DIR}/python/src" "${PROJECT_SOURCE_DIR}/src")
 target_compile_definitions(python_core PRIVATE "TW_VERSION=\"${PROJECT_VERSION}\"")
 target_link_libraries(python_core PRIVATE thalweg thalweg_options Threads::Threads)
 set_target_properties(python_core PROPERTIES OUTPUT_NAME _core LIBRARY_OUTPUT_DIRECTORY "${python_package_dir}"
