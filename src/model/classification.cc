@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "ops/ids.h"
 #include "thalweg/error.h"
 
 namespace thalweg {
@@ -20,7 +21,7 @@ float sigmoid(float score) { return static_cast<float>(1 / (1 + std::exp(-static
 
 /// The probability of the second of two classes.
 float second_of_two(float value, const std::string& made_by) {
-  return made_by == "sigmoid" || made_by == "softmax" ? value : sigmoid(value);
+  return made_by == op::kSigmoid || made_by == op::kSoftmax ? value : sigmoid(value);
 }
 
 }  // namespace
@@ -39,7 +40,7 @@ Classification classify(const Tensor& output, const std::string& made_by) {
     if (given == 1) {
       out[1] = second_of_two(in[0], made_by);
       out[0] = 1 - out[1];
-    } else if (made_by == "softmax" || made_by == "sigmoid") {
+    } else if (made_by == op::kSoftmax || made_by == op::kSigmoid) {
       std::copy_n(in, classes, out);
     } else {
       softmax(in, classes, out);  // of logarithms of probabilities: these

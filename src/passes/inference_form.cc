@@ -17,13 +17,13 @@ Value* running(const Graph& graph, const Node& node, const char* attribute) {
 
 void freeze_batch_norm(Graph& graph, Node& node) {
   rewrite_at(graph, node, [&] {
-    Value* y = graph
-                   .add(op::kBatchNormInference,
-                        {node.input(0), node.input(1), node.input(2), running(graph, node, "running_mean"),
-                         running(graph, node, "running_variance")},
-                        {{"epsilon", node.attrs().real("epsilon")}, {"momentum", node.attrs().real("momentum")}},
-                        node.name())
-                   ->output();
+    Value* y =
+        graph
+            .add(op::kBatchNormInference,
+                 {node.input(0), node.input(1), node.input(2), running(graph, node, "running_mean"),
+                  running(graph, node, "running_variance")},
+                 {{"epsilon", node.attrs().real("epsilon")}, {"momentum", node.attrs().real("momentum")}}, node.name())
+            ->output();
     if (node.input(3) != nullptr) y = ops::add(y, node.input(3));
     if (node.attrs().text("activation") == op::kRelu) y = ops::relu(y);
     return y;

@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "graph/compose.h"
+#include "ops/ids.h"
 #include "runtime/evaluate.h"
 #include "thalweg/input_error.h"
 
@@ -17,7 +18,7 @@ bool is_constant(const Value* value) { return value == nullptr || value->kind() 
 
 bool foldable(const Node& node) {
   // Kernels for integers want the weights as they were.
-  if (node.op_name() == "dequantize" && node.output()->shape().rank() >= 2) return false;
+  if (node.op_name() == op::kDequantize && node.output()->shape().rank() >= 2) return false;
   if (node.op().impure || !std::all_of(node.inputs().begin(), node.inputs().end(), is_constant)) return false;
   return std::all_of(node.outputs().begin(), node.outputs().end(), [](const Value* value) {
     return value->shape().is_static() && value->shape().num_elements() <= kMaxFoldedElements;

@@ -20,6 +20,7 @@ _OTHER_MEANINGS = {
     "src/optimize/": {"split"},  # an attribute of ONNX's
     "src/optim/ftrl.cc": {"linear"},  # a slot
     "src/capi/rendezvous.cc": {"log"},  # an option
+    "src/sync/compress/": {"clip"},  # an option
 }
 # Beginnings of paths.
 _NOT_YET = ()

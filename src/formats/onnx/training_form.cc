@@ -15,7 +15,7 @@ json sorted(const std::unordered_set<std::string>& names) { return std::set<std:
 }  // namespace
 
 std::string TrainingForm::to_text() const {
-  json object = {{"trained", sorted(trained)}, {"batch_norm", batch_norms_learn ? "learned" : "frozen"}};
+  json object = {{"trained", sorted(trained)}, {"batch_norms", batch_norms_learn ? "learned" : "frozen"}};
   if (!frozen.empty()) object["frozen"] = sorted(frozen);
   if (!states.empty()) object["states"] = sorted(states);
   if (!assignments.empty()) object["assignments"] = assignments;
@@ -28,7 +28,7 @@ TrainingForm TrainingForm::from_text(const std::string& text) {
   try {
     const json object = json::parse(text);
     form.trained = object.at("trained").get<std::unordered_set<std::string>>();
-    form.batch_norms_learn = object.at("batch_norm").get<std::string>() == "learned";
+    form.batch_norms_learn = object.at("batch_norms").get<std::string>() == "learned";
     if (object.contains("frozen")) form.frozen = object["frozen"].get<std::unordered_set<std::string>>();
     if (object.contains("states")) form.states = object["states"].get<std::unordered_set<std::string>>();
     if (object.contains("assignments")) {

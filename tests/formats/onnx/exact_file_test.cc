@@ -99,12 +99,12 @@ TEST(ExactFile, WhatSaysNothingOfTrainingIsRefusedOrTakenAsItIs) {
   Value* x = graph.input("x", {DType::kF32, {kFree, 2}});
   graph.mark_output(ops::mul(x, graph.parameter("w", Tensor::zeros(DType::kF32, {2}))), "y");
   const auto weight = [&](const std::string& name) { return graph.find(name)->data(); };
-  for (const char* text : {"", "[]", "{}", R"({"trained": 3})", R"({"trained": ["w"], "batch_norm": {}})",
-                           R"({"trained": [], "batch_norm": "frozen", "assignments": [["w"]]})"}) {
+  for (const char* text : {"", "[]", "{}", R"({"trained": 3})", R"({"trained": ["w"], "batch_norms": {}})",
+                           R"({"trained": [], "batch_norms": "frozen", "assignments": [["w"]]})"}) {
     // The writer says it anew: only a foreign file has such a property.
     const Tensor bytes = onnx::to_bytes(graph, weight, {{"thalweg.other", text}});
     std::string file(static_cast<const char*>(bytes.raw()), bytes.num_bytes());
-    const std::string good = R"({"batch_norm":"frozen","trained":["w"]})";
+    const std::string good = R"({"batch_norms":"frozen","trained":["w"]})";
     const size_t at = file.find(good);
     ASSERT_NE(at, std::string::npos);
     std::string bad(text);
