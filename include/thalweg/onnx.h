@@ -30,7 +30,8 @@ Tensor to_bytes(const Graph& graph, const std::function<Tensor(const std::string
 /// process to another of the same version. `weight` gives the content of a parameter or state by its name; without it,
 /// the graph's own data serve.
 void save_exactly(const Graph& graph, const std::string& path,
-                  const std::function<Tensor(const std::string& name)>& weight = nullptr);
+                  const std::function<Tensor(const std::string& name)>& weight = nullptr,
+                  const std::map<std::string, std::string>& metadata = {});
 
 /// What the statistics of batch norms do while a model from a file is trained.
 enum class BatchNormTraining {

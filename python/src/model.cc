@@ -110,9 +110,8 @@ void load_weights(Model& model, const PathText& path, bool strict) {
 }
 
 void save_for_training(const Model& model, const PathText& path) {
-  call_engine([&] {
-    onnx::save_exactly(model.graph(), path.text, [&](const std::string& name) { return model.weight(name); });
-  });
+  const auto weight = [&](const std::string& name) { return model.weight(name); };
+  call_engine([&] { onnx::save_exactly(model.graph(), path.text, weight, model.metadata()); });
 }
 
 void bind_constructors(nb::class_<Model>& type) {

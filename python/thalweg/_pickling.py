@@ -7,7 +7,6 @@ import tempfile
 from thalweg._core import Graph, Model
 
 _GRAPH = "graph.onnx"
-_MODEL = "model.onnx"
 
 
 def _files_of(save, name):
@@ -34,7 +33,7 @@ def _graph(files):
 
 
 def _model(files, options):
-    return Model(_graph(files), **options)
+    return _from_files(Model.load, _GRAPH, files, options)
 
 
 copyreg.pickle(Graph, lambda graph: (_graph, (_files_of(graph.save_for_training, _GRAPH),)))

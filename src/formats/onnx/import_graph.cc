@@ -382,7 +382,10 @@ ImportedModel import_model(const std::shared_ptr<const ModelFile>& model,
   GraphImporter importer(model, roles, model->proto.graph, nullptr);
   ImportedModel result;
   result.name = model->name;
-  result.opset = model->opset("");
+  // A graph of our own ops was built here, whichever way it came.
+  const auto is_own = [](const OperatorSetId& id) { return id.domain == kOwnDomain; };
+  const auto& sets = model->proto.opset_import;
+  result.opset = std::any_of(sets.begin(), sets.end(), is_own) ? 0 : model->opset("");
   result.graph = importer.run();
   result.weights = importer.take_weights();
   result.producer = model->proto.producer_name;

@@ -23,7 +23,7 @@ inline constexpr const char* kLearns = "learns";
 struct ImportedModel {
   /// The file's, for messages.
   std::string name;
-  /// Of the default domain.
+  /// Of the default domain; 0 if the file has a graph of our own ops.
   int64_t opset = 0;
   /// Every ONNX node is a node of it, which is made of others when the graph is specialised; graphs inside nodes are
   /// graphs. Arrays of floats among the initialisers are parameters without content, which `weights` has.

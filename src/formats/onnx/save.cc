@@ -69,7 +69,10 @@ void with_model(const Graph& graph, const WeightReader& weight, std::map<std::st
   std::map<std::string, int64_t> opsets;
   collect_opsets(*copy, opsets);
   if (opsets[""] == 0) opsets[""] = kWrittenOpset;
-  if (kind == Exporter::Form::kExact) opsets[kOwnDomain] = 1;
+  const auto is_own = [](const auto& node) { return node->op().infer != nullptr; };
+  if (kind == Exporter::Form::kExact && std::any_of(copy->nodes().begin(), copy->nodes().end(), is_own)) {
+    opsets[kOwnDomain] = 1;
+  }
   model.ir_version = ir_version_of(opsets[""]);
   model.producer_name = "Thalweg";
   for (const auto& [domain, version] : opsets) model.opset_import.push_back({domain, version});
@@ -86,9 +89,10 @@ void save(const Graph& graph, const std::function<Tensor(const std::string& name
 }
 
 void save_exactly(const Graph& graph, const std::string& path,
-                  const std::function<Tensor(const std::string& name)>& weight) {
+                  const std::function<Tensor(const std::string& name)>& weight,
+                  const std::map<std::string, std::string>& metadata) {
   const auto own = [&](const std::string& name) { return graph.find(name)->data(); };
-  with_model(graph, weight ? weight : own, {}, Exporter::Form::kExact,
+  with_model(graph, weight ? weight : own, metadata, Exporter::Form::kExact,
              [&](ModelProto model) { write_model(std::move(model), path); });
 }
 
