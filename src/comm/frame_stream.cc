@@ -120,7 +120,7 @@ bool FrameStream::write() {
 
 bool FrameStream::reads() const {
   if (link_ == nullptr || !error_.empty()) return false;
-  const bool wanted = arrival_ != nullptr && arrival_->claimed != nullptr;
+  const bool wanted = arrival_ != nullptr && (arrival_->claimed != nullptr || arrival_->discarded);
   return wanted || mailbox_.kept_of(peer_) < kMostKept;
 }
 

@@ -9,6 +9,8 @@ namespace {
 
 /// A message up to this size gets its memory at once; a longer one gets more when so much of it has come.
 constexpr size_t kFirstBytes = size_t{16} << 20U;
+/// What nobody will ever ask for is read in pieces of this size.
+constexpr size_t kDiscardedBytes = size_t{64} << 10U;
 
 template <typename Queues, typename Key>
 void erase_if_empty(Queues& queues, const Key& key) {
@@ -23,6 +25,10 @@ std::string misfit(size_t came, size_t expected) {
 }  // namespace
 
 std::span<std::byte> Arrival::room() {
+  if (discarded) {
+    bytes.resize(std::min(size, kDiscardedBytes));
+    return std::span(bytes).first(std::min(size - got, bytes.size()));
+  }
   if (target != nullptr) return {target + got, size - got};
   if (got == bytes.size() && got < size) bytes.resize(std::min(size, std::max(kFirstBytes, 2 * bytes.size())));
   return std::span(bytes).subspan(got);
@@ -110,6 +116,10 @@ std::shared_ptr<Arrival> Mailbox::begin(int from, const Route& route, uint32_t t
   arrival->route = route;
   arrival->tag = tag;
   arrival->size = size;
+  if (closed_.count(route.context) > 0) {
+    arrival->discarded = true;
+    return arrival;
+  }
   const Key key{route, tag};
   keep(*arrival);
   arrivals_[key].push_back(arrival);
@@ -134,15 +144,11 @@ std::shared_ptr<Arrival> Mailbox::begin(int from, const Route& route, uint32_t t
 }
 
 void Mailbox::end(const std::shared_ptr<Arrival>& arrival) {
-  if (arrival->claimed != nullptr) {
-    hand_over(arrival);
-  } else if (closed_.count(arrival->route.context) > 0) {
-    release(*arrival);
-    remove(arrival);
-  }
+  if (arrival->claimed != nullptr) hand_over(arrival);
 }
 
 void Mailbox::drop(const std::shared_ptr<Arrival>& arrival) {
+  if (arrival->discarded) return;
   if (arrival->claimed == nullptr) release(*arrival);
   remove(arrival);
 }
@@ -168,11 +174,13 @@ void Mailbox::close(uint64_t context) {
   for (const auto& [key, queue] : arrivals_) {
     if (key.route.context != context) continue;
     std::copy_if(queue.begin(), queue.end(), std::back_inserter(gone),
-                 [](const auto& arrival) { return arrival->complete() && arrival->claimed == nullptr; });
+                 [](const auto& arrival) { return arrival->claimed == nullptr; });
   }
   for (const auto& arrival : gone) {
     release(*arrival);
     remove(arrival);
+    // What it has got so far stays counted; the rest is read over it.
+    arrival->discarded = true;
   }
 }
 

@@ -16,13 +16,16 @@ struct Arrival {
   uint32_t tag = 0;
   size_t size = 0;
   size_t got = 0;
-  /// Grows as bytes come: a length alone takes no memory.
+  /// Grows as bytes come: a length alone takes little memory.
   std::vector<std::byte> bytes;
   /// Memory of whoever claims it, if it goes straight there; null otherwise.
   std::byte* target = nullptr;
   std::shared_ptr<Delivery> claimed;
   /// The sender may send as much again: that was said, or is about to be.
   bool granted = false;
+
+  /// Of a communicator that is gone: its bytes are read and forgotten.
+  bool discarded = false;
 
   bool complete() const { return got == size; }
   /// Where the next bytes go.

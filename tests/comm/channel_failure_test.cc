@@ -74,7 +74,7 @@ TEST_P(ChannelFailures, ACancelInTheMiddleOfAMessageLosesNothing) {
   const std::unique_ptr<Channel> a = group.member(0).channel(3), b = group.member(1).channel(3);
   // Its receives are cancelled while its bytes come in.
   const std::vector<std::byte> bytes = payload(12000000, 5);
-  for (int repeat = 0; repeat < 10; ++repeat) {
+  for (int repeat = 0; repeat < 4; ++repeat) {
     Pending sent = b->send(0, std::span(bytes));
     Pending pending = a->receive(1);
     for (int i = 0; i < 100 && !pending.done(); ++i) {

@@ -13,9 +13,9 @@ namespace thalweg::testing {
 inline std::vector<std::byte> payload(size_t bytes, uint64_t seed) {
   std::vector<std::byte> result(bytes);
   uint64_t state = seed * 0x9E3779B97F4A7C15U + 1;
-  for (std::byte& byte : result) {
+  for (size_t i = 0; i < bytes; i += sizeof state) {
     state = state * 6364136223846793005U + 1442695040888963407U;
-    byte = static_cast<std::byte>(state >> 56U);
+    std::memcpy(result.data() + i, &state, std::min(sizeof state, bytes - i));
   }
   return result;
 }
