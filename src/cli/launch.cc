@@ -169,6 +169,7 @@ class Launch : public Command {
     // Threads that spin while they wait would keep the very worker from running that they wait for.
     if (shares_processors_ && std::getenv(kWaitPolicy) == nullptr) command.environment[kWaitPolicy] = "passive";
     command.open_files = worker_files_;
+    command.keeper = &*keeper_;
     if (!no_pin_) command.processors = processors_[static_cast<size_t>(index)];
     const comm::Rendezvous::State group = rendezvous_->state();
     worker.epoch = worker.last_epoch = group.epoch;
@@ -178,7 +179,6 @@ class Launch : public Command {
     worker.killed = false;
     worker.last_lines.clear();
     worker.process = std::make_unique<WorkerProcess>(command);
-    keeper_->keep(worker.process->pid());
   }
 
   static int arrivals(const comm::Rendezvous::State& group, int index) {

@@ -16,6 +16,7 @@ class ProcessKeeper {
   ProcessKeeper& operator=(const ProcessKeeper&) = delete;
   ~ProcessKeeper();
 
+  /// Also in a child that has just been forked, in which little else may be called.
   void keep(pid_t group) const;
   void release(pid_t group) const;
 

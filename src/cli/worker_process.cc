@@ -11,6 +11,7 @@
 #include <csignal>
 #include <cstring>
 
+#include "cli/process_keeper.h"
 #include "thalweg/error.h"
 
 namespace thalweg::cli {
@@ -41,10 +42,11 @@ std::vector<std::string> environment_with(const std::map<std::string, std::strin
 
 /// In the child, where only calls that are safe after a fork of a program with threads may be made. Does not return.
 [[noreturn]] void become(char* const* arguments, char* const* environment, const cpu_set_t* processors,
-                         const rlimit* open_files, int output, int failure, pid_t parent) {
+                         const rlimit* open_files, const ProcessKeeper* keeper, int output, int failure, pid_t parent) {
   ::prctl(PR_SET_PDEATHSIG, SIGKILL);
   // A group of its own, so that signals reach what the program itself starts as well.
   ::setpgid(0, 0);
+  if (keeper != nullptr) keeper->keep(::getpid());
   if (::getppid() == parent) {
     // Who reads from a terminal without being in its foreground would be stopped.
     if (::isatty(STDIN_FILENO) == 1) ::dup2(::open("/dev/null", O_RDONLY | O_CLOEXEC), STDIN_FILENO);
@@ -76,7 +78,7 @@ WorkerProcess::WorkerProcess(const WorkerCommand& command) {
   pid_ = ::fork();
   if (pid_ == 0) {
     become(argument_list.data(), environment_list.data(), command.processors.empty() ? nullptr : &processors,
-           command.open_files ? &*command.open_files : nullptr, output[1], failure[1], self);
+           command.open_files ? &*command.open_files : nullptr, command.keeper, output[1], failure[1], self);
   }
   ::close(output[1]);
   ::close(failure[1]);
@@ -86,7 +88,10 @@ WorkerProcess::WorkerProcess(const WorkerCommand& command) {
   const bool failed = pid_ < 0 || ::read(failure[0], &reason, sizeof reason) == sizeof reason;
   ::close(failure[0]);
   if (!failed) return;
-  if (pid_ > 0) ::waitpid(pid_, nullptr, 0);
+  if (pid_ > 0) {
+    ::waitpid(pid_, nullptr, 0);
+    if (command.keeper != nullptr) command.keeper->release(pid_);
+  }
   ::close(output_);
   raise("cannot start ", command.arguments[0], ": ", std::strerror(reason));
 }

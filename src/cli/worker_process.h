@@ -11,6 +11,8 @@
 
 namespace thalweg::cli {
 
+class ProcessKeeper;
+
 /// How to start a worker.
 struct WorkerCommand {
   std::vector<std::string> arguments;
@@ -20,6 +22,9 @@ struct WorkerCommand {
   std::vector<int> processors;
   /// How many files it may have open; none: as many as this program.
   std::optional<rlimit> open_files;
+  /// Told of the worker's group before the worker itself begins, so that no moment is left in which this program could
+  /// be killed and the worker's own children live on; null: nobody.
+  const ProcessKeeper* keeper = nullptr;
 };
 
 /// A program that runs as a child, in a process group of its own. What it prints, on both streams, comes out of one
