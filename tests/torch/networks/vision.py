@@ -38,6 +38,7 @@ VISION = {
     "swin": of_windows("swin_tiny_patch4_window7_224"),
     "swinv2": of_windows("swinv2_tiny_window8_256"),
     "davit": of_timm("davit_tiny", 64, {"embed_dims": (24, 48), "depths": (1, 1), "num_heads": (2, 4)}),
+    "efficientnet": of_timm("efficientnet_b0", rate=1e-5),
     "mobilenetv3": of_timm("mobilenetv3_small_050"),
     "nf_resnet": of_timm("nf_resnet26"),
     "ghostnet": of_timm("ghostnet_050"),
