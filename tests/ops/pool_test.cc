@@ -82,6 +82,49 @@ TEST(Pool, FastPathMatchesReference) {
   }
 }
 
+/// Wide enough that registers are full in the middle of a line, and not at its ends. Without gradients nobody asks
+/// where the maxima are, which other code is for.
+TEST(Pool, InferenceMatchesReference) {
+  const PoolCase cases[] = {
+      {"stride_1", {1, 2, 9, 53}, {{3, 3}, {1, 1}, {1, 1}, {}, false, true}},
+      {"stride_2", {1, 2, 9, 71}, {{3, 3}, {2, 2}, {1, 1}, {}, false, false}},
+      {"stride_2_apart", {2, 1, 8, 70}, {{2, 2}, {2, 2}, {}, {}, false, true}},
+      {"stride_3", {1, 1, 10, 67}, {{3, 4}, {3, 3}, {}, {}, true, true}},
+      {"dilated", {1, 2, 11, 60}, {{3, 3}, {1, 2}, {2, 2}, {2, 2}, false, true}},
+      {"long_windows", {1, 2, 5, 90}, {{1, 37}, {1, 5}, {0, 9}, {}, false, false}},
+      {"one_dimension", {2, 3, 65}, {{5}, {1}, {2}, {}, false, false}},
+      {"three_dimensions", {1, 2, 4, 5, 41}, {{2, 2, 3}, {2, 1, 1}, {1, 0, 1}, {}, false, true}},
+      {"size_1", {1, 1, 1, 1}, {{1, 1}, {1, 1}, {}, {}, false, true}},
+  };
+  for (const PoolCase& test : cases) {
+    for (const int64_t channels : {1, 3, 16, 17}) {
+      SCOPED_TRACE(std::string(test.name) + " with " + std::to_string(channels) + " channels");
+      Shape x = test.x;
+      x[1] = channels;
+      std::vector<int64_t> kernel(static_cast<size_t>(x.rank()), 1);
+      kernel[0] = kernel[1] = channels;
+      for (const PoolKind kind : {PoolKind::kMax, PoolKind::kAverage}) {
+        check_fast_path({{x}}, build(test, kind), "native spatial", 2e-5, false);
+        check_fast_path({{x}}, build(test, kind), "native spatial", 1e-2, false, DType::kBF16);
+        check_fast_path({{x}, {Shape(kernel)}, {Shape(kernel)}}, between_convolutions(build(test, kind)),
+                        "native spatial", 2e-5, false);
+      }
+    }
+  }
+}
+
+TEST(Pool, GlobalInferenceMatchesReference) {
+  const auto mean = [](const auto& v) { return std::vector<Value*>{ops::global_avg_pool(v[0])}; };
+  const auto largest = [](const auto& v) { return std::vector<Value*>{ops::global_max_pool(v[0])}; };
+  for (const Shape& x :
+       {Shape{2, 17, 7, 7}, Shape{1, 5, 40, 40}, Shape{3, 16, 1, 1}, Shape{2, 3, 33}, Shape{1, 2, 3, 4, 5}}) {
+    for (const BuildOp& pool : std::vector<BuildOp>{mean, largest}) {
+      check_fast_path({{x}}, pool, "native spatial", 2e-5, false);
+      check_fast_path({{x}}, pool, "native spatial", 1e-2, false, DType::kBF16);
+    }
+  }
+}
+
 TEST(Pool, AdaptiveFastPathMatchesReference) {
   const auto global = [](const auto& v) { return std::vector<Value*>{ops::global_avg_pool(v[0])}; };
   const auto largest = [](const auto& v) { return std::vector<Value*>{ops::global_max_pool(v[0])}; };
@@ -134,6 +177,19 @@ TEST(Pool, NanAndMinusInfinityPass) {
   const Tensor y = run_graph(graph, {Tensor::from<float>({1, 1, 1, 4}, {-inf, -inf, nan, 1})})[0];
   EXPECT_EQ(y.data<float>()[0], -inf);
   EXPECT_TRUE(std::isnan(y.data<float>()[1]));
+}
+
+TEST(Pool, NanPassesWhereRegistersAreFull) {
+  Graph graph;
+  Value* x = graph.input("x", {DType::kF32, {1, 1, 3, 64}});
+  graph.mark_output(ops::max_pool(x, {{3, 3}, {1, 1}, {1, 1}, {}, false, true}));
+  Tensor given = random_tensor(DType::kF32, {1, 1, 3, 64}, 1);
+  given.data<float>()[64 + 30] = std::numeric_limits<float>::quiet_NaN();
+  const Tensor y = run_graph(graph, {given})[0];
+  for (int64_t i = 0; i < y.num_elements(); ++i) {
+    const bool beside = i % 64 >= 29 && i % 64 <= 31;
+    EXPECT_EQ(std::isnan(y.data<float>()[i]), beside) << i;
+  }
 }
 
 TEST(Pool, BadInputIsNamed) {

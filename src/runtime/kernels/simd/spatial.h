@@ -22,6 +22,18 @@ struct SpatialLine {
   double weight;
 };
 
+/// Targets [first, last) along the width whose sources lie evenly: those of target t begin at base + (t - first) *
+/// stride and are `taps`, `step` apart, all of the same weight. Empty where there are none such.
+struct EvenTargets {
+  int64_t first = 0;
+  int64_t last = 0;
+  int64_t base = 0;
+  int64_t stride = 0;
+  int64_t step = 0;
+  int64_t taps = 0;
+  float weight = 0;
+};
+
 /// Pools, interpolation and their gradients over memory arranged as [planes][depth][height][width][block] (see
 /// ChannelBlocking). A row is one line of targets along the width; rows are independent of each other.
 struct SpatialJob {
@@ -37,6 +49,9 @@ struct SpatialJob {
   void* index;
   /// Scratch of the calling thread, for the most lines that one of targets has.
   SpatialLine* lines;
+  /// For largest_lines and weighted_lines: more scratch, a line of sources as floats; and what is even along the width.
+  float* merged = nullptr;
+  EvenTargets even = {};
 };
 
 /// target = sum of weight * source.
@@ -45,5 +60,11 @@ TW_SIMD_FUNCTION(weighted_rows, (const SpatialJob& job, int64_t begin, int64_t e
 TW_SIMD_FUNCTION(max_pool_rows, (const SpatialJob& job, int64_t begin, int64_t end), (job, begin, end));
 /// target = sum of the sources whose index is the tap that leads to the target.
 TW_SIMD_FUNCTION(max_pool_grad_rows, (const SpatialJob& job, int64_t begin, int64_t end), (job, begin, end));
+
+/// The same two without an index, a direction at a time: the lines of sources become one, whose elements lie side by
+/// side, and targets are then computed along it. So a window of k x k costs 2k operations an element, and vectors are
+/// full also where channels lie far apart.
+TW_SIMD_FUNCTION(weighted_lines, (const SpatialJob& job, int64_t begin, int64_t end), (job, begin, end));
+TW_SIMD_FUNCTION(largest_lines, (const SpatialJob& job, int64_t begin, int64_t end), (job, begin, end));
 
 }  // namespace thalweg::simd
