@@ -4,6 +4,7 @@
 #include <cmath>
 #include <optional>
 
+#include "base/cpu.h"
 #include "ops/ids.h"
 #include "ops/quantized_result.h"
 #include "passes/rewrite.h"
@@ -236,8 +237,16 @@ bool is_made_by(const Value* value, OpId op) {
   return value->producer() != nullptr && value->producer()->op_name() == op;
 }
 
+/// The numbers that the integers of a dynamic product stand for, multiplied as such.
+Value* product_of_numbers(const Node& quantize, const Node& matmul, Value* scales, Value* bias) {
+  Value* x = ops::dequantize(quantize.output(0), quantize.output(1), quantize.output(2));
+  Value* weights = ops::mul(ops::cast(matmul.input(1), DType::kF32), scales);
+  Value* product = ops::matmul(x, weights);
+  return bias == nullptr ? product : ops::add(product, bias);
+}
+
 /// cast(matmul_integer(q, w)) * (scale of q * scales of w) for q and its scale from one dynamic_quantize.
-void multiply_dynamically(Graph& graph, Node* product) {
+void multiply_dynamically(Graph& graph, Node* product, bool as_integers) {
   auto [sums, scale] = factors(*product);
   if (!is_made_by(sums, op::kCast)) std::swap(sums, scale);
   if (!is_made_by(sums, op::kCast) || !is_made_by(scale, op::kMul) || sums->dtype() != DType::kF32) return;
@@ -258,6 +267,7 @@ void multiply_dynamically(Graph& graph, Node* product) {
     if (bias->type() != TensorType{DType::kF32, {channels}}) bias = nullptr;
   }
   rewrite_at(graph, bias != nullptr ? *sum : *product, [&] {
+    if (!as_integers) return product_of_numbers(quantize, matmul, scales, bias);
     Value* vector = scales->shape().rank() == 0 ? ops::expand(scales, {channels}) : scales;
     return ops::dynamic_linear(quantize.input(0), matmul.input(1), vector, bias, matmul.name());
   });
@@ -266,14 +276,18 @@ void multiply_dynamically(Graph& graph, Node* product) {
 }  // namespace
 
 void use_int8(Graph& graph) {
+  // Without instructions for it, bytes are multiplied in pairs whose sums are cut to 16 bits: wrong where weights are
+  // large. The numbers that they stand for are then multiplied, as the graph says, which is no slower.
+  const bool as_integers = cpu_has_int8_products();
   for (Node* node : list_nodes(graph)) {
     if (node->op_name() == op::kQuantize) cancel(graph, *node);
     move_integers(graph, node);
   }
   for (Node* node : list_nodes(graph)) {
-    if (node->op_name() == op::kConv) multiply_conv(graph, node);
-    if (node->op_name() == op::kLinear || node->op_name() == op::kMatmul) multiply_matrix(graph, node);
-    if (node->op_name() == op::kMul) multiply_dynamically(graph, node);
+    const bool matrices = node->op_name() == op::kLinear || node->op_name() == op::kMatmul;
+    if (as_integers && node->op_name() == op::kConv) multiply_conv(graph, node);
+    if (as_integers && matrices) multiply_matrix(graph, node);
+    if (node->op_name() == op::kMul) multiply_dynamically(graph, node, as_integers);
   }
   graph.remove_dead_nodes();
   for (Node* node : list_nodes(graph)) {

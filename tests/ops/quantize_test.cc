@@ -3,6 +3,7 @@
 
 #include <limits>
 
+#include "base/cpu.h"
 #include "support/error_text.h"
 #include "support/op_check.h"
 #include "thalweg/ops.h"
@@ -98,6 +99,9 @@ std::vector<ops::QuantizedResult> results() {
   return {plain, to_u8, to_i8};
 }
 
+/// What multiplies bytes: oneDNN where the CPU has exact instructions for it, else the reference.
+const char* integer_kernel() { return cpu_has_int8_products() ? "onednn" : "reference"; }
+
 TEST(QuantizedConv, FastPathMatchesReference) {
   const std::vector<ConvCase> cases{{{2, 16, 6, 5}, {24, 16, 3, 3}, 1, 1, 1}, {{1, 3, 9, 9}, {17, 3, 3, 3}, 1, 2, 0},
                                     {{1, 64, 7, 7}, {32, 64, 1, 1}},          {{2, 16, 7, 7}, {16, 1, 3, 3}, 16, 1, 1},
@@ -108,7 +112,7 @@ TEST(QuantizedConv, FastPathMatchesReference) {
                                   floats({channels}, 0.001, 0.003), floats({channels}, -20, 20)};
     for (const ops::QuantizedResult& result : results()) {
       const double tolerance = result.dtype == DType::kF32 ? 1e-5 : kOneStep;
-      check_fast_path(operands, conv(shapes, result, false), "onednn", tolerance, false);
+      check_fast_path(operands, conv(shapes, result, false), integer_kernel(), tolerance, false);
     }
   }
 }
@@ -122,7 +126,7 @@ TEST(QuantizedConv, AddsResidualsOfAnyType) {
                                         dtype == DType::kF32 ? floats(y, -30, 30) : bytes(y, dtype)};
     for (const ops::QuantizedResult& result : results()) {
       const double tolerance = result.dtype == DType::kF32 ? 1e-5 : kOneStep;
-      check_fast_path(operands, conv(shapes, result, true), "onednn", tolerance, false);
+      check_fast_path(operands, conv(shapes, result, true), integer_kernel(), tolerance, false);
     }
   }
 }
@@ -144,7 +148,7 @@ TEST(QuantizedLinear, FastPathMatchesReference) {
           return std::vector<Value*>{ops::quantized_linear(v[0], v[1], v[2], v[3], result)};
         };
         const double tolerance = result.dtype == DType::kF32 ? 1e-5 : kOneStep;
-        check_fast_path(operands, build, x[0] == 0 ? "" : "onednn", tolerance, false);
+        check_fast_path(operands, build, x[0] == 0 ? "" : integer_kernel(), tolerance, false);
       }
     }
   }
@@ -160,7 +164,7 @@ TEST(DynamicLinear, FastPathMatchesReference) {
       const std::vector<Operand> operands{floats(x, -1, 3), bytes({inputs, 19}, DType::kI8), floats({19}, 0.001, 0.003),
                                           floats({19}, -2, 2)};
       // A quotient that is rounded to the other side of a half changes one term of the sum.
-      check_fast_path(operands, build, x[0] == 0 ? "" : "onednn", 5e-3, false);
+      check_fast_path(operands, build, x[0] == 0 ? "" : integer_kernel(), 5e-3, false);
     }
   }
 }

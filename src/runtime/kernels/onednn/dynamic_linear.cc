@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "base/cpu.h"
 #include "ops/ids.h"
 #include "runtime/kernels/native/ranges.h"
 #include "runtime/kernels/onednn/onednn_kernel.h"
@@ -106,7 +107,14 @@ std::unique_ptr<Kernel> make_dynamic_linear(const KernelRequest& request, std::s
   return std::make_unique<DynamicLinearKernel>(request.node, fixed);
 }
 
-const RegisterKernel kLinear(op::kDynamicLinear, "onednn", KernelPriority::kOneDnn, make_dynamic_linear);
+/// Only where the CPU has instructions for it: oneDNN's other code cuts sums of two products to 16 bits.
+struct RegisterExact {
+  RegisterExact() {
+    if (!cpu_has_int8_products()) return;
+    RegisterKernel(op::kDynamicLinear, "onednn", KernelPriority::kOneDnn, make_dynamic_linear);
+  }
+};
+const RegisterExact kExact;
 
 }  // namespace
 }  // namespace thalweg

@@ -1,6 +1,7 @@
 // Copyright The Thalweg Authors. SPDX-License-Identifier: Apache-2.0
 #include <cmath>
 
+#include "base/cpu.h"
 #include "ops/ids.h"
 #include "ops/quantized_result.h"
 #include "runtime/kernels/onednn/conv_desc.h"
@@ -119,8 +120,15 @@ std::unique_ptr<Kernel> make_linear(const KernelRequest& request, std::string& d
   return kernel;
 }
 
-const RegisterKernel kConv(op::kQuantizedConv, "onednn", KernelPriority::kOneDnn, make_conv);
-const RegisterKernel kLinear(op::kQuantizedLinear, "onednn", KernelPriority::kOneDnn, make_linear);
+/// Only where the CPU has instructions for it: oneDNN's other code cuts sums of two products to 16 bits.
+struct RegisterExact {
+  RegisterExact() {
+    if (!cpu_has_int8_products()) return;
+    RegisterKernel(op::kQuantizedConv, "onednn", KernelPriority::kOneDnn, make_conv);
+    RegisterKernel(op::kQuantizedLinear, "onednn", KernelPriority::kOneDnn, make_linear);
+  }
+};
+const RegisterExact kExact;
 
 }  // namespace
 }  // namespace thalweg
