@@ -63,7 +63,8 @@ if(EXISTS "${jvm_repository}/.thalweg/spark-${THALWEG_SPARK_VERSION}_${THALWEG_S
 else()
   message(STATUS "Maven may use the network: scripts/setup-spark has not fetched all that the jar needs")
 endif()
-set(jvm_maven mvn --batch-mode --quiet ${jvm_offline} "-Dmaven.repo.local=${jvm_repository}" --file
+# Maven works for seconds: what it compiles of itself is compiled once and quickly.
+set(jvm_maven "${CMAKE_COMMAND}" -E env "MAVEN_OPTS=-XX:TieredStopAtLevel=1 -XX:+UseSerialGC" mvn --batch-mode --quiet ${jvm_offline} "-Dmaven.repo.local=${jvm_repository}" --file
               "${PROJECT_SOURCE_DIR}/jvm/pom.xml" "-Drevision=${PROJECT_VERSION}"
               "-Dspark.version=${THALWEG_SPARK_VERSION}" "-Dscala.binary.version=${THALWEG_SCALA_VERSION}"
               "-Dnative.directory=${jvm_native_dir}" "-Doutput.directory=${PROJECT_BINARY_DIR}/jvm/maven")
