@@ -12,7 +12,6 @@ import os
 import pathlib
 import re
 import sys
-import threading
 
 import numpy as np
 

@@ -65,8 +65,8 @@ def run_check(*arguments, **environment):
 def yarn(folder):
     """YARN of two nodes over HDFS: (address of the file system, folder of the configuration)."""
     jars = [str(jar) for name in ("hdfs", "yarn") for jar in sorted((DEPS / name).glob("*.jar"))]
-    process = subprocess.Popen(["java", *JAVA_OPTIONS, "-Xmx768m", "--add-opens=java.base/java.lang=ALL-UNNAMED", "-cp", ":".join(jars),
-                                str(HERE / "MiniYarn.java")], cwd=folder,
+    process = subprocess.Popen(["java", *JAVA_OPTIONS, "-Xmx768m", "--add-opens=java.base/java.lang=ALL-UNNAMED", "-cp",
+                                ":".join(jars), str(HERE / "MiniYarn.java")], cwd=folder,
                                stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
     try:
         yield first_line(process), folder / "conf"

@@ -116,8 +116,8 @@ def test_reading_may_take_longer_than_workers_may_be_missing(spark, frame, loade
 
 def stacks(spark):
     """What the threads of the driver are doing."""
-    jvm = spark._jvm
-    return jvm.java.util.Arrays.toString(jvm.java.lang.management.ManagementFactory.getThreadMXBean().dumpAllThreads(False, False))
+    threads = spark._jvm.java.lang.management.ManagementFactory.getThreadMXBean()
+    return spark._jvm.java.util.Arrays.toString(threads.dumpAllThreads(False, False))
 
 
 def test_a_fit_may_wait_for_another(spark, frame, loaded, tmp_path):

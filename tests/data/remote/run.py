@@ -36,7 +36,7 @@ def start_hdfs(directory):
     process = subprocess.Popen(["java", *JAVA_OPTIONS, "-Xmx512m", "-cp", jars, str(HERE / "MiniHdfs.java"), directory],
                                stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
     java = pathlib.Path(shutil.which("java")).resolve().parents[1]
-    environment = {"CLASSPATH": jars, "ARROW_LIBHDFS_DIR": str(home), "JAVA_HOME": str(java), 
+    environment = {"CLASSPATH": jars, "ARROW_LIBHDFS_DIR": str(home), "JAVA_HOME": str(java),
                    "LIBHDFS_OPTS": " ".join(["-Xmx256m", *JAVA_OPTIONS])}
     return process, lambda: first_line(process) + "/{}", environment
 
