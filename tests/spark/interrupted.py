@@ -10,7 +10,7 @@ import threading
 import time
 
 from conftest import session
-from processes import PATIENCE, wait_until
+from processes import LONG_PATIENCE, PATIENCE, wait_until
 from pyspark.sql import functions
 
 import thalweg
@@ -44,7 +44,7 @@ def endless(what, rows):
 
 
 def say_when(begun):
-    wait_until(begun, "the beginning of the call")
+    wait_until(begun, "the beginning of the call", LONG_PATIENCE)
     print("begun", flush=True)
 
 
