@@ -50,7 +50,22 @@ file(GLOB_RECURSE jvm_sources CONFIGURE_DEPENDS "${PROJECT_SOURCE_DIR}/jvm/src/m
 set(THALWEG_SPARK_VERSION "4.2.0" CACHE STRING "The Spark that the jar is compiled against")
 set(THALWEG_SCALA_VERSION "2.13" CACHE STRING "The Scala that this Spark was compiled with")
 set(jvm_jar "${PROJECT_BINARY_DIR}/jvm/thalweg-spark.jar")
-set(jvm_maven mvn --batch-mode --quiet --file "${PROJECT_SOURCE_DIR}/jvm/pom.xml" "-Drevision=${PROJECT_VERSION}"
+# Where scripts/setup-spark has fetched all that jvm/pom.xml asks for, it leaves a file, and Maven then uses no network.
+set(jvm_repository "$ENV{HOME}/.m2/repository")
+if(NOT "$ENV{MAVEN_REPO_LOCAL}" STREQUAL "")
+  set(jvm_repository "$ENV{MAVEN_REPO_LOCAL}")
+endif()
+set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS "${PROJECT_SOURCE_DIR}/jvm/pom.xml")
+file(SHA256 "${PROJECT_SOURCE_DIR}/jvm/pom.xml" pom_hash)
+set(jvm_offline "")
+if(EXISTS "${jvm_repository}/.thalweg/spark-${THALWEG_SPARK_VERSION}_${THALWEG_SCALA_VERSION}-${pom_hash}")
+  set(jvm_offline --offline)
+else()
+  message(STATUS "Maven may use the network: scripts/setup-spark has not fetched all that the jar needs")
+endif()
+# Maven works for seconds: what it compiles of itself is compiled once and quickly.
+set(jvm_maven "${CMAKE_COMMAND}" -E env "MAVEN_OPTS=-XX:TieredStopAtLevel=1 -XX:+UseSerialGC" mvn --batch-mode --quiet ${jvm_offline} "-Dmaven.repo.local=${jvm_repository}" --file
+              "${PROJECT_SOURCE_DIR}/jvm/pom.xml" "-Drevision=${PROJECT_VERSION}"
               "-Dspark.version=${THALWEG_SPARK_VERSION}" "-Dscala.binary.version=${THALWEG_SCALA_VERSION}"
               "-Dnative.directory=${jvm_native_dir}" "-Doutput.directory=${PROJECT_BINARY_DIR}/jvm/maven")
 add_custom_command(

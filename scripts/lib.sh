@@ -1,19 +1,45 @@
 # shellcheck shell=bash
-# What the setup scripts share: messages, apt with pinned versions, and checks.
+# What the setup scripts share: messages, several tries over the network, apt with pinned versions, and checks.
 
 export DEBIAN_FRONTEND=noninteractive
 
 say() { printf '%s: %s\n' "$(basename "$0")" "$*"; }
 die() { printf '%s: error: %s\n' "$(basename "$0")" "$*" >&2; exit 1; }
 
+# Runs a command that uses the network: three times at most, with a pause before each further try, since mirrors and proxies
+# fail for a moment. The status is that of the last try.
+retry() {
+  local pause
+  for pause in 5 20; do
+    if "$@"; then return 0; fi
+    say "'$(basename "$1") ${*:2:3}' failed; trying again in $pause s" >&2
+    sleep "$pause"
+  done
+  "$@"
+}
+
 as_root() {
   if [ "$(id -u)" -eq 0 ]; then
     "$@"
   elif command -v sudo >/dev/null; then
-    sudo -n "$@" || die "'$*' failed; it needs root (sudo without a password)"
+    sudo -n true || die "'$*' needs root (sudo without a password)"
+    sudo -n "$@"
   else
     die "'$*' needs root, and there is no sudo"
   fi
+}
+
+# pip of the Python $1, with the arguments that follow.
+pip_of() {
+  retry "$1" -m pip "${@:2}" --quiet --disable-pip-version-check --no-input </dev/null
+}
+
+# Where Maven keeps what it has fetched; cmake/Jvm.cmake looks there, too.
+MAVEN_REPOSITORY=${MAVEN_REPO_LOCAL:-$HOME/.m2/repository}
+
+# -U: Maven remembers what it could not find, and would not ask again.
+maven() {
+  retry mvn --batch-mode --quiet -U -Dmaven.repo.local="$MAVEN_REPOSITORY" "$@" </dev/null
 }
 
 # Prints the installed version of a Debian package, or nothing.
@@ -43,7 +69,7 @@ apt_ensure() {
   [ ${#missing[@]} -gt 0 ] || return 0
   command -v apt-get >/dev/null || die "no apt-get here; install these yourself: ${missing[*]%%=*}"
   say "apt: reading the package lists"
-  as_root apt-get update -qq </dev/null
+  retry as_root apt-get update -qq </dev/null
   for entry in "${missing[@]}"; do
     IFS='=' read -r package version _ <<<"$entry"
     if apt-cache madison "$package" 2>/dev/null | awk -F' *[|] *' '{print $2}' | grep -qxF "$version"; then
@@ -53,11 +79,12 @@ apt_ensure() {
       wanted+=("$package")
     fi
   done
-  say "apt: installing ${wanted[*]}"
-  if ! as_root apt-get install -y -qq --no-install-recommends "${wanted[@]}" </dev/null; then
+  if ! apt-get install --simulate -qq --no-install-recommends "${wanted[@]}" </dev/null >/dev/null; then
     say "apt: the pinned set does not install together; taking the archive's versions"
-    as_root apt-get install -y -qq --no-install-recommends "${missing[@]%%=*}" </dev/null
+    wanted=("${missing[@]%%=*}")
   fi
+  say "apt: installing ${wanted[*]}"
+  retry as_root apt-get install -y -qq --no-install-recommends "${wanted[@]}" </dev/null
 }
 
 check_sha256() {
@@ -91,20 +118,20 @@ ensure_venv() {
     python3 -m venv "$1"
   fi
   say "installing $3"
-  "$1/bin/python" -m pip install --quiet --disable-pip-version-check --no-input -r "$2" </dev/null
+  pip_of "$1/bin/python" install -r "$2"
   venv_complete "$1" "$2" || die "$1 does not hold what scripts/$2 asks for; delete it and try again"
 }
 
 # Copies jars of Maven Central, each named group:name:version, into the folder $1; $2 says what they are.
 fetch_jars() {
-  local target=$1 what=$2 repository=${MAVEN_REPO_LOCAL:-$HOME/.m2/repository} artifact group name version jar
+  local target=$1 what=$2 artifact group name version jar
   shift 2
   for artifact in "$@"; do
     IFS=: read -r group name version <<<"$artifact"
-    jar=$repository/${group//.//}/$name/$version/$name-$version.jar
+    jar=$MAVEN_REPOSITORY/${group//.//}/$name/$version/$name-$version.jar
     if [ ! -f "$jar" ]; then
       say "$what: fetching $artifact from Maven Central"
-      mvn -B -q "$MAVEN_GET" -Dartifact="$artifact" -Dtransitive=false -Dmaven.repo.local="$repository" </dev/null ||
+      maven "$MAVEN_GET" -Dartifact="$artifact" -Dtransitive=false ||
         die "could not fetch $artifact; maven's message is above"
     fi
     cp "$jar" "$target/"

@@ -1,10 +1,15 @@
 """What the tests share."""
 
+import pathlib
+import sys
+
 import numpy as np
 import pytest
 
 import thalweg
 from thalweg import nn
+
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "support"))
 
 
 @pytest.fixture

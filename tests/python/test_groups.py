@@ -6,6 +6,7 @@ import sys
 
 import numpy as np
 import pytest
+from processes import LONG_PATIENCE
 
 import thalweg
 from thalweg import groups, nn
@@ -64,7 +65,7 @@ def test_launched_processes_that_train_alone_are_warned(how, warnings):
     with groups.Rendezvous(1, secret) as rendezvous:
         told = {"THALWEG_RENDEZVOUS": rendezvous.address, "THALWEG_SECRET": secret, "THALWEG_WORKER": "0"}
         ran = subprocess.run(
-            [sys.executable, "-c", TRAINING, how], env={**os.environ, **told}, capture_output=True, text=True, timeout=300
+            [sys.executable, "-c", TRAINING, how], env={**os.environ, **told}, capture_output=True, text=True, timeout=LONG_PATIENCE
         )
     assert ran.returncode == 0, ran.stderr
     assert ran.stderr.count("each worker trains a model of its own") == warnings

@@ -6,6 +6,7 @@ import pickle
 import signal
 
 import numpy as np
+from processes import LONG_PATIENCE
 
 import thalweg
 from thalweg import nn
@@ -21,9 +22,6 @@ def estimator():
     return thalweg.Estimator(net, epochs=2, progress="none")
 
 
-SECONDS = 200
-
-
 def answer_of(start, target, *arguments):
     """What a function sends through the pipe that it gets last, in a process that starts this way."""
     context = multiprocessing.get_context(start)
@@ -32,9 +30,9 @@ def answer_of(start, target, *arguments):
     process.start()
     sender.close()
     try:
-        assert receiver.poll(SECONDS), f"{target.__name__} hangs in a process made by {start}"
+        assert receiver.poll(LONG_PATIENCE), f"{target.__name__} hangs in a process made by {start}"
         answer = receiver.recv()
-        process.join(SECONDS)
+        process.join(LONG_PATIENCE)
     finally:
         process.kill()
         process.join()

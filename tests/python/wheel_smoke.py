@@ -26,11 +26,11 @@ with tempfile.TemporaryDirectory() as folder:
 
     # The command that comes with the package.
     program = pathlib.Path(sys.executable).parent / "thalweg"
-    told = subprocess.run([program, "explain", path, "--batch", "2"], capture_output=True, text=True, timeout=60)
+    told = subprocess.run([program, "explain", path, "--batch", "2"], capture_output=True, text=True, timeout=300)
     assert told.returncode == 0 and "Conv" in told.stdout, told
     csv = pathlib.Path(folder) / "two.csv"
     csv.write_text("a,b\n1,2\n3,4\n")
-    told = subprocess.run([program, "data", str(csv)], capture_output=True, text=True, timeout=60)
+    told = subprocess.run([program, "data", str(csv)], capture_output=True, text=True, timeout=300)
     assert told.returncode == 0 and "2 rows" in told.stdout, told
 
 package = importlib.resources.files("thalweg")

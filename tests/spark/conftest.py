@@ -5,6 +5,7 @@ THALWEG_SPARK_JAR is the jar (build/release/jvm/thalweg-spark.jar by default).
 
 import os
 import pathlib
+import sys
 
 import numpy as np
 import pytest
@@ -14,10 +15,18 @@ import thalweg
 from thalweg import nn
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
+sys.path.insert(0, str(ROOT / "tests" / "support"))
+from processes import DEPS, JAVA_OPTIONS  # noqa: E402
+
 JAR = pathlib.Path(os.environ.get("THALWEG_SPARK_JAR") or ROOT / "build" / "release" / "jvm" / "thalweg-spark.jar")
 
 
 SKIPPED = 77
+# What scripts/setup-spark has written down of Spark's classes; the JVM passes over one that does not suit it.
+CLASSES = DEPS / "spark-classes.jsa"
+SPARK_JAVA_OPTIONS = " ".join([*JAVA_OPTIONS, *([f"-XX:SharedArchiveFile={CLASSES}"] if CLASSES.exists() else [])])
+# For the JVM that composes the commands by which others are started.
+os.environ["SPARK_LAUNCHER_OPTS"] = " ".join(JAVA_OPTIONS)
 
 
 def pytest_configure(config):
@@ -34,6 +43,9 @@ def session(master, **settings):
     builder = builder.config("spark.ui.enabled", "false").config("spark.sql.shuffle.partitions", "2")
     builder = builder.config("spark.driver.memory", "1g").config("spark.driver.bindAddress", "127.0.0.1")
     builder = builder.config("spark.driver.host", "127.0.0.1")
+    for process in ("driver", "executor"):
+        name = f"spark__{process}__extraJavaOptions"
+        settings[name] = f"{SPARK_JAVA_OPTIONS} {settings.get(name, '')}".strip()
     for name, value in settings.items():
         builder = builder.config(name.replace("__", "."), value)
     return builder.getOrCreate()

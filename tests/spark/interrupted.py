@@ -10,13 +10,15 @@ import threading
 import time
 
 from conftest import session
+from processes import LONG_PATIENCE, PATIENCE, wait_until
 from pyspark.sql import functions
 
 import thalweg
 import thalweg.spark
 from thalweg import nn
 
-LIMIT_SECONDS = 60
+# Of each of 200 rows: longer in all than anybody waits.
+ROW_SECONDS = PATIENCE / 10
 
 
 def active_tasks(spark):
@@ -36,13 +38,13 @@ def endless(what, rows):
         fitted = estimator(epochs=10**9)
         return lambda: fitted.fit(rows), fitted._java_obj.progress
     model = estimator(epochs=1).fit(rows)
-    slow = functions.udf(lambda y: time.sleep(1) or y, "int")
+    wait_until(lambda: not active_tasks(rows.sparkSession), "the end of the tasks that trained")
+    slow = functions.udf(lambda y: time.sleep(ROW_SECONDS) or y, "int")
     return lambda: model.evaluate(rows.withColumn("y", slow("y"))), lambda: active_tasks(rows.sparkSession)
 
 
 def say_when(begun):
-    while not begun():
-        time.sleep(0.1)
+    wait_until(begun, "the beginning of the call", LONG_PATIENCE)
     print("begun", flush=True)
 
 
@@ -54,15 +56,13 @@ def main():
     rows = spark.range(200).selectExpr("array(float(id), 1f, 2f, 3f) as x", "int(id % 3) as y").coalesce(1).cache()
     rows.count()
     call, begun = endless(sys.argv[1], rows)
-    threading.Thread(target=say_when, args=(begun,), daemon=True).start()
     try:
+        threading.Thread(target=say_when, args=(begun,), daemon=True).start()
         call()
     except KeyboardInterrupt:
         print("interrupted", flush=True)
-    begin = time.monotonic()
-    while active_tasks(spark) and time.monotonic() - begin < LIMIT_SECONDS:
-        time.sleep(0.1)
-    print("idle" if not active_tasks(spark) else "busy", flush=True)
+    wait_until(lambda: not active_tasks(spark), "the end of all tasks")
+    print("idle", flush=True)
     # The connection to Java still gives the answer to what was asked.
     print(rows.count(), flush=True)
     spark.stop()

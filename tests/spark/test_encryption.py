@@ -5,15 +5,15 @@ import subprocess
 import sys
 
 from encrypted_fit import report_of_fit
+from processes import LONG_PATIENCE
 
 HERE = pathlib.Path(__file__).resolve().parent
-PATIENCE = 240  # seconds: a busy machine takes its time
 
 
 def test_workers_use_tls_if_spark_encrypts(tmp_path):
     run = subprocess.run([sys.executable, str(HERE / "encrypted_fit.py"), "spark__authenticate=true",
                           "spark__authenticate__secret=of-this-test", "spark__network__crypto__enabled=true"],
-                         cwd=tmp_path, timeout=PATIENCE, capture_output=True, text=True)
+                         cwd=tmp_path, timeout=LONG_PATIENCE, capture_output=True, text=True)
     assert run.returncode == 0, run.stderr[-3000:]
 
 

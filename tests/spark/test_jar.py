@@ -5,6 +5,7 @@ import subprocess
 import numpy as np
 import pytest
 from conftest import JAR
+from processes import PATIENCE
 
 import thalweg
 import thalweg.spark
@@ -29,6 +30,6 @@ def test_a_saved_model_answers_alike_in_the_program(spark, tmp_path):
     model.save(str(tmp_path / "model"))
     np.save(tmp_path / "numbers.npy", numbers)
     subprocess.run([str(PROGRAM), "predict", str(tmp_path / "model" / "model.onnx"), str(tmp_path / "numbers.npy"), "-o",
-                    str(tmp_path / "scores.npy")], check=True, timeout=120)
+                    str(tmp_path / "scores.npy")], check=True, timeout=PATIENCE)
     scores = [row.scores for row in model.transform(frame).orderBy("id").collect()]
     np.testing.assert_allclose(np.load(tmp_path / "scores.npy"), scores, rtol=1e-5, atol=1e-6)

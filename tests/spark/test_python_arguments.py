@@ -9,6 +9,7 @@ import threading
 
 import numpy as np
 import pytest
+from processes import LONG_PATIENCE, PATIENCE, first_line
 from py4j.protocol import Py4JJavaError
 from pyspark import InheritableThread
 from pyspark.ml.tuning import ParamGridBuilder
@@ -180,9 +181,9 @@ def test_an_interrupt_ends_the_jobs(what, where):
     script = pathlib.Path(__file__).with_name("interrupted.py")
     process = subprocess.Popen([sys.executable, str(script), what, where], stdout=subprocess.PIPE, text=True)
     try:
-        said = [process.stdout.readline().strip()]
+        said = [first_line(process)]
         process.send_signal(signal.SIGINT)
-        said += process.communicate(timeout=200)[0].split()
+        said += process.communicate(timeout=LONG_PATIENCE)[0].split()
     finally:
         process.kill()
         process.wait()
@@ -192,7 +193,7 @@ def test_an_interrupt_ends_the_jobs(what, where):
 def test_a_thread_that_fails_before_the_call_is_not_waited_for(spark, monkeypatch):
     # So that pyspark's own part of the thread fails, as it does if the JVM does not answer.
     monkeypatch.setattr(InheritableThread, "start", threading.Thread.start)
-    guard = threading.Timer(60, _thread.interrupt_main)
+    guard = threading.Timer(PATIENCE, _thread.interrupt_main)
     guard.start()
     try:
         with pytest.raises(AssertionError):

@@ -7,6 +7,7 @@ import sys
 import numpy as np
 import pytest
 from disturbed import largest_difference, weights
+from processes import LONG_PATIENCE
 from pyspark.ml import Pipeline
 from pyspark.ml.evaluation import MulticlassClassificationEvaluator
 from pyspark.ml.feature import VectorSlicer
@@ -47,7 +48,7 @@ def right(model, frame, column="scores"):
 
 def test_what_another_process_saved_can_be_trained(frame, tmp_path):
     script = pathlib.Path(__file__).with_name("save_estimator.py")
-    subprocess.run([sys.executable, str(script), str(tmp_path)], check=True, timeout=300)
+    subprocess.run([sys.executable, str(script), str(tmp_path)], check=True, timeout=LONG_PATIENCE)
     path = str(tmp_path / "estimator")
     loaded = thalweg.spark.Estimator.load(path)
     assert right(loaded.fit(frame), frame) > 0.9

@@ -9,18 +9,17 @@ PROGRAM gets the address in THALWEG_REMOTE_URI. Exit status: PROGRAM's; 77 if th
 
 import os
 import pathlib
+import re
 import shutil
 import signal
-import socket
 import subprocess
 import sys
 import tempfile
-import time
 import urllib.request
 
 HERE = pathlib.Path(__file__).resolve().parent
 sys.path.insert(0, str(HERE.parents[1] / "support"))
-from processes import DEPS, PATIENCE, first_line, stop  # noqa: E402
+from processes import DEPS, JAVA_OPTIONS, LONG_PATIENCE, first_line, stop, wait_until  # noqa: E402
 
 SKIPPED = 77
 
@@ -34,38 +33,35 @@ def start_hdfs(directory):
     if not (home / "libhdfs.so").exists():
         raise NotInstalled("scripts/setup-hdfs installs HDFS")
     jars = ":".join(str(jar) for jar in sorted(home.glob("*.jar")))
-    process = subprocess.Popen(["java", "-Xmx512m", "-cp", jars, str(HERE / "MiniHdfs.java"), directory],
+    process = subprocess.Popen(["java", *JAVA_OPTIONS, "-Xmx512m", "-cp", jars, str(HERE / "MiniHdfs.java"), directory],
                                stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
     java = pathlib.Path(shutil.which("java")).resolve().parents[1]
-    environment = {"CLASSPATH": jars, "ARROW_LIBHDFS_DIR": str(home), "JAVA_HOME": str(java), "LIBHDFS_OPTS": "-Xmx256m"}
+    environment = {"CLASSPATH": jars, "ARROW_LIBHDFS_DIR": str(home), "JAVA_HOME": str(java),
+                   "LIBHDFS_OPTS": " ".join(["-Xmx256m", *JAVA_OPTIONS])}
     return process, lambda: first_line(process) + "/{}", environment
 
 
-def free_port():
-    with socket.socket() as listener:
-        listener.bind(("127.0.0.1", 0))
-        return listener.getsockname()[1]
-
-
-def start_s3(_):
+def start_s3(directory):
     server = DEPS / "s3-venv" / "bin" / "moto_server"
     if not server.exists():
         raise NotInstalled("scripts/setup-s3 installs a server that speaks S3")
-    port = free_port()
-    process = subprocess.Popen([str(server), "-H", "127.0.0.1", "-p", str(port)], stdout=subprocess.DEVNULL)
+    log = pathlib.Path(directory) / "server.log"
+    with open(log, "w") as output:
+        # It takes a free port and says which.
+        process = subprocess.Popen([str(server), "-H", "127.0.0.1", "-p", "0"], stdout=output, stderr=output)
+
+    def port():
+        ended = process.poll() is not None
+        found = re.search(r"Running on http://127.0.0.1:([0-9]+)", log.read_text())
+        if ended:
+            raise RuntimeError(f"the S3 server ended with status {process.poll()}:\n{log.read_text()[-2000:]}")
+        return found and found[1]
 
     def address():
-        deadline = time.monotonic() + PATIENCE
-        bucket = urllib.request.Request(f"http://127.0.0.1:{port}/thalweg", method="PUT")
-        while True:
-            try:
-                urllib.request.urlopen(bucket, timeout=10).close()
-                break
-            except OSError as failure:
-                if time.monotonic() > deadline or process.poll() is not None:
-                    raise RuntimeError(f"the S3 server does not answer: {failure}") from failure
-                time.sleep(0.2)
-        return f"s3://key:secret@thalweg/{{}}?endpoint_override=127.0.0.1:{port}&scheme=http&region=us-east-1"
+        place = f"127.0.0.1:{wait_until(port, 'the address of the S3 server', LONG_PATIENCE)}"
+        bucket = urllib.request.Request(f"http://{place}/thalweg", method="PUT")
+        urllib.request.urlopen(bucket, timeout=LONG_PATIENCE).close()
+        return f"s3://key:secret@thalweg/{{}}?endpoint_override={place}&scheme=http&region=us-east-1"
 
     return process, address, {}
 
@@ -82,7 +78,7 @@ def main():
             return SKIPPED
         try:
             environment["THALWEG_REMOTE_URI"] = address()
-            return subprocess.run([sys.argv[2]], env=os.environ | environment, timeout=PATIENCE, check=False).returncode
+            return subprocess.run([sys.argv[2]], env=os.environ | environment, timeout=LONG_PATIENCE, check=False).returncode
         finally:
             stop(process)
 
