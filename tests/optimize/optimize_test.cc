@@ -8,7 +8,6 @@
 #include <filesystem>
 
 #include "base/cpu.h"
-#include "base/cpu.h"
 #include "formats/onnx/small_model.h"
 #include "support/error_text.h"
 #include "support/op_check.h"
