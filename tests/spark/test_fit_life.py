@@ -117,7 +117,7 @@ def test_reading_may_take_longer_than_workers_may_be_missing(spark, frame, loade
 def stacks(spark):
     """What the threads of the driver are doing."""
     threads = spark._jvm.java.lang.management.ManagementFactory.getThreadMXBean()
-    return spark._jvm.java.util.Arrays.toString(threads.dumpAllThreads(False, False))
+    return "".join(thread.toString() for thread in threads.dumpAllThreads(False, False) if thread is not None)
 
 
 def test_a_fit_may_wait_for_another(spark, frame, loaded, tmp_path):
