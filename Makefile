@@ -70,6 +70,7 @@ test-long: build-release ## the tests that take many minutes; TESTS=regex narrow
 	@scripts/setup-data
 	@scripts/setup-s3
 	@scripts/setup-yarn
+	@scripts/setup-wheel
 	@$(RUNNER) --build build/release --label '^long$$' --without '' $(if $(TESTS),--name '$(TESTS)') --jobs 1
 
 lint: ## format, include directions, paths in documents, file hygiene, repetitions, names of ops
@@ -116,10 +117,11 @@ fuzz: ## fuzz the readers of files and messages, FUZZ_SECONDS each
 	@tests/fuzz/run build/fuzz $(FUZZ_SECONDS)
 
 wheel: setup ## the Python package as a wheel in build/wheel_check, checked in a fresh environment
+	@scripts/setup-wheel
 	@scripts/check-wheel build/wheel_check
 
 jar: setup ## the jar for Spark: build/release/jvm/thalweg-spark.jar
-	@scripts/setup-spark
+	@scripts/setup-spark $(SPARK) $(SCALA)
 	@cmake --preset release $(SPARK_OPTIONS) $(if $(CI),,--log-level=WARNING)
 	@cmake --build --preset release --parallel $(JOBS) --target thalweg_jar
 
