@@ -72,4 +72,5 @@ share, scratch_share = transferred.score(*many), scratch.score(*many)
 print(f"new digits from {arguments.few} examples each:")
 print(f"  with the frozen body {share:.1%} right, trained in {seconds:.1f} s")
 print(f"  from scratch         {scratch_share:.1%} right, trained in {scratch_seconds:.1f} s")
-sys.exit(0 if share > 0.6 and share > scratch_share else 1)
+# Twice as good as guessing one of four digits, and better than without what was learned before.
+sys.exit(0 if share > 0.5 and share > scratch_share else 1)

@@ -38,6 +38,9 @@ function(thalweg_add_entry name)
   add_test(NAME "${name}" COMMAND ${entry_COMMAND} WORKING_DIRECTORY "${entry_DIRECTORY}")
   set_tests_properties("${name}" PROPERTIES TIMEOUT ${entry_LIMIT} LABELS "${entry_LABELS}" ENVIRONMENT "${entry_ENVIRONMENT}"
                                             SKIP_RETURN_CODE 77)
+  if(DEFINED "cost_${name}")
+    set_tests_properties("${name}" PROPERTIES COST "${cost_${name}}")
+  endif()
 endfunction()
 
 # thalweg_add_gtest(NAME PROGRAM FILTER [as thalweg_add_entry]): the cases of a GoogleTest program that a filter selects.

@@ -1,0 +1,16 @@
+# About how many seconds an entry takes on two processors, where that is much: ctest begins with those that take longest, so
+# that none of them is left over when all the others are done.
+foreach(name IN ITEMS clusters fit_life train train_images stages predict sight)
+  set(cost_spark_${name}_test 120)
+endforeach()
+foreach(name IN ITEMS doctor encryption images jar names python_arguments refusals texts torch)
+  set(cost_spark_${name}_test 60)
+endforeach()
+set(cost_jvm_test 90)
+set(cost_ops_avx2_test 90)
+set(cost_example_spark_digits.py 90)
+set(cost_cli_launch_faults_test 40)
+set(cost_comm_mpi_test 35)
+set(cost_sync_test 50)
+set(cost_sync_faults_test 50)
+set(cost_train_test 50)
