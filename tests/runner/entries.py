@@ -60,7 +60,10 @@ class Entry:
             own = self._argument("--gtest_filter=") or "*"
             command.append("--gtest_filter=" + (":".join(failed) if failed else _without(own, passed)))
         elif self.kind == "pytest" and failed:
-            command = [argument for argument in command if not argument.endswith(".py")] + failed
+            # Reports name cases from pytest's root on; the entry runs elsewhere.
+            root = pathlib.Path(command[command.index("--rootdir") + 1])
+            command = [argument for argument in command if not argument.endswith(".py")]
+            command += [str(root / case) for case in failed]
         suffix = ".again.xml"
         for prefix in (_GTEST, _PYTEST):
             command = [argument[:-len(".xml")] + suffix if argument.startswith(prefix) else argument for argument in command]
