@@ -12,16 +12,15 @@ import os
 import pathlib
 import re
 import sys
-import threading
-import time
 
 import numpy as np
 
 import thalweg
 import thalweg.spark
 from conftest import session
-from disturbed import check_lost_executors, estimator, largest_difference, weights
+from disturbed import check_lost_executors, estimator, largest_difference, state, weights
 from executors import executor_processes, resident_bytes
+from processes import PATIENCE, wait_until
 from test_images import IMAGES, PREPROCESSING
 from thalweg import nn
 
@@ -65,6 +64,11 @@ def labelled_rows(spark):
     return spark.createDataFrame(rows, "x array<float>, y int").repartition(3)
 
 
+def executors_of(places):
+    """Those in which the workers of a fit were."""
+    return {re.search(r"executor (\w+)", place["worker"]).group(1) for place in places}
+
+
 def lost_executor(spark, folder):
     """A fit gives the same weights whether or not an executor is killed during it."""
     check_lost_executors(spark, labelled_rows(spark), pathlib.Path(folder))
@@ -73,33 +77,34 @@ def lost_executor(spark, folder):
 def speculation(spark, folder):
     """Spark starts second copies of tasks that take long, here of all; the weights are those of another such fit."""
     frame, folder = labelled_rows(spark), pathlib.Path(folder)
-    tracker, over, most = spark.sparkContext.statusTracker(), threading.Event(), [0]
+    tracker = spark.sparkContext.statusTracker()
 
-    def watch():
-        while not over.wait(0.1):
-            stages = [tracker.getStageInfo(stage) for stage in tracker.getActiveStageIds()]
-            most[0] = max([most[0], *(stage.numActiveTasks for stage in stages if stage is not None)])
+    def copied():
+        stages = [tracker.getStageInfo(stage) for stage in tracker.getActiveStageIds()]
+        return any(stage.numActiveTasks > stage.numTasks - stage.numCompletedTasks for stage in stages if stage is not None)
 
+    # One that lasts until the copies are there, whatever that takes.
     with concurrent.futures.ThreadPoolExecutor() as pool:
-        watching = pool.submit(watch)
+        fit = pool.submit(estimator(10**9).fit, frame)
         try:
-            first, second = (weights(estimator(600).fit(frame), folder / name) for name in ("first", "second"))
+            wait_until(copied, "copies of tasks")
+            steps = state(spark)[1]
+            wait_until(lambda: state(spark)[1] > steps, "steps of training beside them")
+            assert not fit.done()
         finally:
-            over.set()
-    watching.result()
-    assert most[0] > 2, "Spark has started no copy of a task"
+            spark.sparkContext.cancelAllJobs()
+        concurrent.futures.wait([fit], PATIENCE)
+    first, second = (weights(estimator(600).fit(frame), folder / name) for name in ("first", "second"))
     assert largest_difference(first, second) <= 1e-6
 
 
 def dynamic_allocation(spark, folder):
     """Executors come when a fit needs them, and go when it is over."""
     frame, folder = labelled_rows(spark), pathlib.Path(folder)
-    first = weights(estimator(100).fit(frame), folder / "first")
-    assert len(executor_processes(spark)) == 2
-    end = time.monotonic() + 60
-    while executor_processes(spark) and time.monotonic() < end:
-        time.sleep(0.2)
-    assert not executor_processes(spark), "executors that nobody needs stay"
+    model = estimator(100).fit(frame)
+    assert len(executors_of(model.training_report["places"])) == 2
+    first = weights(model, folder / "first")
+    wait_until(lambda: not executor_processes(spark), "the end of executors that nobody needs")
     assert largest_difference(weights(estimator(100).fit(frame), folder / "second"), first) <= 1e-6
 
 
@@ -113,7 +118,7 @@ def placement(spark, folder):
     print(*places, sep="\n", flush=True)
     threads = min(2, len(os.sched_getaffinity(0)))
     assert [place["threads"] for place in places] == [threads] * 2
-    executors = {re.search(r"executor (\w+)", place["worker"]).group(1) for place in places}
+    executors = executors_of(places)
     assert len(executors) == 2, f"both workers are in executor {executors}"
     # As many workers as there are cores share executors, and threads.
     places = fitted.copy({fitted.numWorkers: 4}).fit(cached).training_report["places"]

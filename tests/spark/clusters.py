@@ -5,29 +5,25 @@ import os
 import pathlib
 import subprocess
 import sys
-import time
 
 import pyspark
+from conftest import SPARK_JAVA_OPTIONS
+from processes import DEPS, JAVA_OPTIONS, LONG_PATIENCE, first_line, stop, wait_until
 
 HERE = pathlib.Path(__file__).resolve().parent
-sys.path.insert(0, str(HERE.parent / "support"))
-from processes import DEPS, LONG_PATIENCE as PATIENCE, first_line, stop  # noqa: E402
-
 SPARK_CLASS = pathlib.Path(pyspark.__file__).parent / "bin" / "spark-class"
 
 
 def wait_for(process, log, text):
     """The line of a log that holds the text, once it is there."""
-    end = time.monotonic() + PATIENCE
-    while time.monotonic() < end:
-        for line in log.read_text().splitlines():
-            if text in line:
-                return line
-        if process.poll() is not None:
-            break
-        time.sleep(0.2)
-    raise RuntimeError(f"no '{text}' from {process.args[1]} within {PATIENCE} s; status {process.poll()}:\n"
-                       + log.read_text()[-2000:])
+    def found():
+        ended = process.poll() is not None  # looked at first: what it wrote before is in the log then
+        lines = [line for line in log.read_text().splitlines() if text in line]
+        if ended and not lines:
+            raise RuntimeError(f"{process.args[1]} ended with status {process.poll()}:\n{log.read_text()[-2000:]}")
+        return lines
+
+    return wait_until(found, f"'{text}' in {log}", LONG_PATIENCE)[0]
 
 
 @contextlib.contextmanager
@@ -36,7 +32,8 @@ def _daemon(folder, name, *arguments):
     log = folder / f"{name}.log"
     with open(log, "w") as output:
         process = subprocess.Popen([str(SPARK_CLASS), *arguments], stdout=output, stderr=subprocess.STDOUT, cwd=folder,
-                                   env=os.environ | {"SPARK_NO_DAEMONIZE": "1", "SPARK_DAEMON_MEMORY": "256m"})
+                                   env=os.environ | {"SPARK_NO_DAEMONIZE": "1", "SPARK_DAEMON_MEMORY": "256m",
+                                                     "SPARK_DAEMON_JAVA_OPTS": SPARK_JAVA_OPTIONS})
     try:
         yield process, log
     finally:
@@ -58,9 +55,9 @@ def stand_alone(folder, cores=1):
         yield address
 
 
-def run_check(*arguments, patience=PATIENCE, **environment):
+def run_check(*arguments, **environment):
     """Runs cluster_check.py in a process of its own, since this one may have a session already."""
-    subprocess.run([sys.executable, str(HERE / "cluster_check.py"), *arguments], check=True, timeout=patience,
+    subprocess.run([sys.executable, str(HERE / "cluster_check.py"), *arguments], check=True, timeout=2 * LONG_PATIENCE,
                    env=os.environ | environment)
 
 
@@ -68,8 +65,8 @@ def run_check(*arguments, patience=PATIENCE, **environment):
 def yarn(folder):
     """YARN of two nodes over HDFS: (address of the file system, folder of the configuration)."""
     jars = [str(jar) for name in ("hdfs", "yarn") for jar in sorted((DEPS / name).glob("*.jar"))]
-    process = subprocess.Popen(["java", "-Xmx768m", "--add-opens=java.base/java.lang=ALL-UNNAMED", "-cp", ":".join(jars),
-                                str(HERE / "MiniYarn.java")], cwd=folder,
+    process = subprocess.Popen(["java", *JAVA_OPTIONS, "-Xmx768m", "--add-opens=java.base/java.lang=ALL-UNNAMED", "-cp",
+                                ":".join(jars), str(HERE / "MiniYarn.java")], cwd=folder,
                                stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
     try:
         yield first_line(process), folder / "conf"

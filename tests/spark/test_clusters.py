@@ -45,7 +45,7 @@ def test_on_a_stand_alone_cluster(cluster, what):
 @pytest.mark.slow
 @pytest.mark.parametrize("what, settings", [
     ("speculation", ["spark__speculation=true", "spark__speculation__interval=200ms",
-                     "spark__speculation__task__duration__threshold=2s", "spark__executor__cores=2"]),
+                     "spark__speculation__task__duration__threshold=500ms", "spark__executor__cores=2"]),
     ("dynamic_allocation", ["spark__dynamicAllocation__enabled=true", "spark__dynamicAllocation__shuffleTracking__enabled=true",
                             "spark__dynamicAllocation__executorIdleTimeout=3s",
                             "spark__dynamicAllocation__shuffleTracking__timeout=3s", "spark__executor__cores=1",

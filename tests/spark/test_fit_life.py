@@ -11,16 +11,18 @@ import numpy as np
 import pytest
 from disturbed import BATCH, largest_difference, weights
 from executors import executor_process, executor_processes
+from processes import LONG_PATIENCE, PATIENCE, wait_until
+from pyspark.sql import functions
 
 import thalweg
 import thalweg.spark
 from thalweg import nn
 
 ROWS = 400
-FORM_SECONDS = 3
-# Longer than workers may be missing.
-READ_SECONDS = 10
-PATIENCE = 120
+ENDLESS = 10**9
+# How long workers may be missing where all come, which executors that have trained before do at once.
+FORM_SECONDS = PATIENCE / 6
+READING = r"worker [01] \(executor .*\) reads, [0-9]+ rows"
 
 
 @pytest.fixture(scope="module")
@@ -29,6 +31,12 @@ def frame(spark):
     x = np.random.default_rng(1).standard_normal((ROWS, 4)).astype("float32")
     rows = [(i, row.tolist(), int(row[:3].argmax())) for i, row in enumerate(x)]
     return spark.createDataFrame(rows, "id int, x array<float>, y int").repartition(4, "id").cache()
+
+
+@pytest.fixture
+def loaded(frame):
+    """Both executors have the engine in memory, and begin to train as soon as they are told."""
+    estimator().fit(frame)
 
 
 def estimator(width=16, **params):
@@ -44,6 +52,18 @@ def sleeping(frame, condition, seconds):
     return frame.selectExpr("id", f"if({condition}, if({sleep} = '', null, x), x) as x", "y")
 
 
+def gated(frame, gate):
+    """The frame, of which row 7 is read only once there is a file of the name `gate`."""
+    path = str(gate)
+
+    def pass_gate(number):
+        while number == 7 and not os.path.exists(path):
+            time.sleep(0.05)
+        return True
+
+    return frame.where(functions.udf(pass_gate, "boolean")("id"))
+
+
 def in_background(function):
     pool = concurrent.futures.ThreadPoolExecutor(1)
     pending = pool.submit(function)
@@ -51,46 +71,81 @@ def in_background(function):
     return pending
 
 
+def wait_while_running(fit, condition, what):
+    """Until the condition holds, which must be before the fit has ended."""
+    def found():
+        if fit.done():
+            raise AssertionError(f"the fit ended before {what}: {fit.exception() or 'without an error'}")
+        return condition()
+
+    wait_until(found, what, LONG_PATIENCE)
+
+
 def wait_for_tasks(spark, count):
     """Until so many run at the same time."""
     tracker = spark.sparkContext.statusTracker()
-    end = time.monotonic() + PATIENCE
-    while time.monotonic() < end:
+
+    def running():
         stages = [tracker.getStageInfo(stage) for stage in tracker.getActiveStageIds()]
-        if sum(stage.numActiveTasks for stage in stages if stage is not None) == count:
-            return
-        time.sleep(0.1)
-    raise RuntimeError(f"there were never {count} tasks")
+        return sum(stage.numActiveTasks for stage in stages if stage is not None) == count
+
+    wait_until(running, f"{count} tasks")
 
 
 @pytest.mark.parametrize("shuffled", [False, True])
-def test_reading_may_take_longer_than_workers_may_be_missing(frame, shuffled, capsys):
-    slow = sleeping(frame, "id = 7", READ_SECONDS)
-    model = estimator(form_seconds=float(FORM_SECONDS)).fit(slow.repartition(3) if shuffled else slow)
-    assert model.training_report["rows"] == ROWS
-    assert shuffled or re.search(r"worker [01] \(executor .*\) reads, [0-9]+ rows", capsys.readouterr().err)
+def test_reading_may_take_longer_than_workers_may_be_missing(spark, frame, loaded, shuffled, tmp_path, capsys):
+    rows = gated(frame, tmp_path / "gate")
+    shown = []
+
+    def reading():
+        shown.append(capsys.readouterr().err)
+        return re.search(READING, "".join(shown))
+
+    fit = in_background(lambda: estimator(form_seconds=FORM_SECONDS).fit(rows.repartition(3) if shuffled else rows))
+    try:
+        if shuffled:
+            wait_for_tasks(spark, 1)  # which alone reads still; the workers come when it has
+        else:
+            wait_while_running(fit, reading, "it shows who reads")
+        time.sleep(FORM_SECONDS + 1)
+        assert not fit.done()
+    finally:
+        (tmp_path / "gate").touch()
+    assert fit.result(LONG_PATIENCE).training_report["rows"] == ROWS
 
 
-def test_a_fit_may_wait_for_another(spark, frame):
-    first = in_background(lambda: estimator().fit(sleeping(frame, "id = 7", READ_SECONDS)))
-    wait_for_tasks(spark, 2)
-    begin = time.monotonic()
-    estimator(form_seconds=float(FORM_SECONDS)).fit(frame)
-    assert time.monotonic() - begin > FORM_SECONDS, "it did not have to wait"
-    first.result(PATIENCE)
+def stacks(spark):
+    """What the threads of the driver are doing."""
+    threads = spark._jvm.java.lang.management.ManagementFactory.getThreadMXBean()
+    return "".join(thread.toString() for thread in threads.dumpAllThreads(False, False) if thread is not None)
+
+
+def test_a_fit_may_wait_for_another(spark, frame, loaded, tmp_path):
+    reading = estimator()
+    first = in_background(lambda: reading.fit(gated(frame, tmp_path / "gate")))
+    try:
+        wait_while_running(first, lambda: re.search(READING, reading._java_obj.progress()), "it reads")
+        second = in_background(lambda: estimator(form_seconds=FORM_SECONDS).fit(frame))
+        wait_while_running(second, lambda: "FitTurn.take" in stacks(spark), "it waits for its turn")
+        time.sleep(FORM_SECONDS + 1)
+        assert not second.done(), "it did not have to wait"
+    finally:
+        (tmp_path / "gate").touch()
+    assert first.result(LONG_PATIENCE).training_report["rows"] == ROWS
+    assert second.result(LONG_PATIENCE).training_report["rows"] == ROWS
 
 
 def test_a_cluster_without_room_for_all_workers_is_an_error(spark, frame):
     def occupy():
         spark.sparkContext.setJobGroup("occupant", "takes one of two slots", interruptOnCancel=True)
-        spark.sparkContext.parallelize([0], 1).foreach(lambda _: time.sleep(PATIENCE))
+        spark.sparkContext.parallelize([0], 1).foreach(lambda _: time.sleep(10 * LONG_PATIENCE))
 
     occupant = in_background(occupy)
     try:
         wait_for_tasks(spark, 1)
         with pytest.raises(Exception, match=r"1 of at least 2 members came \(worker ([01]) .*, nobody for seat [01]") as failure:
-            estimator(form_seconds=float(FORM_SECONDS)).fit(frame)
-        assert f"For {FORM_SECONDS} s there were too few" in str(failure.value)
+            estimator(form_seconds=3.0).fit(frame)
+        assert "For 3 s there were too few" in str(failure.value)
     finally:
         spark.sparkContext.cancelJobGroup("occupant")
         concurrent.futures.wait([occupant], PATIENCE)
@@ -118,7 +173,8 @@ def test_an_executor_lost_at_the_very_end_changes_nothing(spark, frame, tmp_path
     # Large enough for the model to take a while to be sent.
     fitted = estimator(width=5120, epochs=1, num_workers=workers, optimizer="sgd", learning_rate=0.01)
     undisturbed = weights(fitted.fit(frame), tmp_path / "undisturbed")
-    for _ in range(6):
+    end = time.monotonic() + LONG_PATIENCE
+    while time.monotonic() < end:
         before, failures_before = executor_processes(spark), failures(spark)
         over = threading.Event()
         killer = in_background(lambda event=over: kill_the_giver(spark, fitted, event))
@@ -159,16 +215,14 @@ def use_all_slots(spark):
 
 
 @pytest.mark.parametrize("while_reading", [False, True])
-def test_a_cancelled_fit_leaves_its_slots_within_seconds(spark, frame, while_reading):
-    use_all_slots(spark)
-    rows = sleeping(frame, "true", 0.2) if while_reading else frame
-    fit = in_background(lambda: estimator(epochs=1_000_000).fit(rows))
-    wait_for_tasks(spark, 2)
-    time.sleep(3)
-    assert not fit.done()
+def test_a_cancelled_fit_leaves_its_slots_long_before_it_would_end(spark, frame, while_reading):
+    # By itself it would read for 200 times as long as one row takes, or train without end.
+    rows = sleeping(frame, "true", PATIENCE / 60) if while_reading else frame
+    fitted = estimator(epochs=ENDLESS)
+    fit = in_background(lambda: fitted.fit(rows))
+    sign = READING if while_reading else "2 workers  step"
+    wait_while_running(fit, lambda: re.search(sign, fitted._java_obj.progress()), f"'{sign}'")
     spark.sparkContext.cancelAllJobs()
-    begin = time.monotonic()
-    use_all_slots(spark)
-    assert time.monotonic() - begin < 5
+    in_background(lambda: use_all_slots(spark)).result(PATIENCE)
     with pytest.raises(Exception, match="cancelled"):
         fit.result(PATIENCE)

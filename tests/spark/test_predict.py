@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from processes import PATIENCE
 from pyspark.ml import Pipeline, PipelineModel
 from pyspark.ml.feature import IndexToString, StringIndexer, VectorAssembler
 from pyspark.ml.linalg import Vectors
@@ -130,12 +131,12 @@ def test_a_stream(spark, perceptron, tmp_path, numbers):
     stream = spark.readStream.schema("id long, x array<float>").parquet(str(tmp_path / "in"))
     stage = thalweg.spark.Model.load(path, input_cols=["x"], output_cols=["scores"])
     query = stage.transform(stream).writeStream.format("memory").queryName("predicted").trigger(availableNow=True).start()
-    assert query.awaitTermination(120)
+    assert query.awaitTermination(PATIENCE)
     np.testing.assert_allclose(answers(spark.table("predicted"), "scores"), model(numbers), rtol=1e-5, atol=1e-6)
 
 
 def test_a_watermark_reaches_aggregations_behind_the_model(spark, perceptron, tmp_path):
-    spark.sql("SELECT array(1.0f, 2.0f, 3.0f, 4.0f) x, timestamp'2026-01-01' + make_interval(0, 0, 0, 0, 0, id) at"
+    spark.sql("SELECT array(1.0f, 2.0f, 3.0f, 4.0f) x, timestamp'2026-01-01T00:00:00Z' + make_interval(0, 0, 0, 0, 0, id) at"
               " FROM range(10)").write.parquet(str(tmp_path / "in"))
     stream = spark.readStream.schema("x array<float>, at timestamp").parquet(str(tmp_path / "in"))
     stage = thalweg.spark.Model.load(perceptron[0], input_cols=["x"], output_cols=["class"], output_kinds=["class"])
@@ -144,7 +145,7 @@ def test_a_watermark_reaches_aggregations_behind_the_model(spark, perceptron, tm
     # Of what is append mode, Spark refuses all that has no watermark.
     writer = counted.writeStream.format("memory").queryName("counted").outputMode("append")
     query = writer.option("checkpointLocation", str(tmp_path / "state")).trigger(availableNow=True).start()
-    assert query.awaitTermination(120)
+    assert query.awaitTermination(PATIENCE)
     event_times = [progress.eventTime.get("max", "") for progress in query.recentProgress]
     assert "2026-01-01T00:09:00.000Z" in event_times
     # Windows that end before the last minute are closed.

@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from disturbed import PATIENT_SECONDS, check_lost_executors, largest_difference, weights
+from disturbed import check_lost_executors, largest_difference, weights
 from pyspark.ml import Pipeline
 from pyspark.ml.feature import VectorAssembler
 from pyspark.ml.functions import array_to_vector
@@ -207,7 +207,7 @@ def test_rows_with_nan_may_be_left_out_or_taken(frame):
 
 
 def test_a_lost_executor_changes_nothing(spark, frame, tmp_path):
-    check_lost_executors(spark, frame, tmp_path, epochs=300, most_seconds=PATIENT_SECONDS)
+    check_lost_executors(spark, frame, tmp_path)
 
 
 @pytest.mark.slow

@@ -7,32 +7,55 @@ import static org.junit.jupiter.api.Assertions.assertThrows;
 import io.thalweg.ThalwegException;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.TimeUnit;
-import java.util.concurrent.TimeoutException;
 import org.junit.jupiter.api.Test;
 
 class FitTurnTest {
   private static final long PATIENCE_SECONDS = 60;
 
-  private static CompletableFuture<Integer> fit(int cpus, int total) {
-    return CompletableFuture.supplyAsync(
-        () -> {
-          try (FitTurn turn = FitTurn.take(cpus, total)) {
-            return cpus;
-          }
-        });
+  /** A fit that ends as soon as it has had its turn. */
+  private static final class Fit extends Thread {
+    private final CompletableFuture<Integer> ended = new CompletableFuture<>();
+    private final int cpus;
+    private final int total;
+
+    Fit(int cpus, int total) {
+      this.cpus = cpus;
+      this.total = total;
+      start();
+    }
+
+    @Override
+    public void run() {
+      try (FitTurn turn = FitTurn.take(cpus, total)) {
+        ended.complete(cpus);
+      }
+    }
+
+    int result() throws Exception {
+      return ended.get(PATIENCE_SECONDS, TimeUnit.SECONDS);
+    }
+
+    /** Until it waits for others, or has ended. */
+    void awaitWaiting() throws InterruptedException {
+      long end = System.nanoTime() + TimeUnit.SECONDS.toNanos(PATIENCE_SECONDS);
+      while (getState() != State.WAITING && !ended.isDone() && System.nanoTime() < end) {
+        Thread.sleep(1);
+      }
+    }
   }
 
   @Test
   void fitsWaitForRoomForAllOfTheirWorkers() throws Exception {
-    CompletableFuture<Integer> large;
+    Fit large;
     try (FitTurn first = FitTurn.take(2, 4)) {
-      assertEquals(2, fit(2, 4).get(PATIENCE_SECONDS, TimeUnit.SECONDS));
-      large = fit(3, 4);
-      assertThrows(TimeoutException.class, () -> large.get(200, TimeUnit.MILLISECONDS));
+      assertEquals(2, new Fit(2, 4).result());
+      large = new Fit(3, 4);
+      large.awaitWaiting();
+      assertEquals(Thread.State.WAITING, large.getState());
     }
-    assertEquals(3, large.get(PATIENCE_SECONDS, TimeUnit.SECONDS));
+    assertEquals(3, large.result());
     // One that there is no room for at all is Spark's to complain of.
-    assertEquals(9, fit(9, 4).get(PATIENCE_SECONDS, TimeUnit.SECONDS));
+    assertEquals(9, new Fit(9, 4).result());
   }
 
   @Test

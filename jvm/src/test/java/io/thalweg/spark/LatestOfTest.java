@@ -10,7 +10,7 @@ import java.lang.ref.WeakReference;
 import org.junit.jupiter.api.Test;
 
 class LatestOfTest {
-  private static final int MOST_COLLECTIONS = 200;
+  private static final int MOST_COLLECTIONS = 3000;
   private static final long PAUSE_MILLISECONDS = 20;
 
   /** The only reference to the key is in here while it runs. */
