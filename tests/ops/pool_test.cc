@@ -64,20 +64,25 @@ BuildOp between_convolutions(const BuildOp& pool) {
   };
 }
 
+/// Both kinds of pools, in plain and in blocked layouts, in f32 and in bf16, with or without gradients.
+void check_with_channels(const PoolCase& test, int64_t channels, bool gradients) {
+  SCOPED_TRACE(std::string(test.name) + " with " + std::to_string(channels) + " channels");
+  Shape x = test.x;
+  x[1] = channels;
+  std::vector<int64_t> kernel(static_cast<size_t>(x.rank()), 1);
+  kernel[0] = kernel[1] = channels;
+  for (const PoolKind kind : {PoolKind::kMax, PoolKind::kAverage}) {
+    check_fast_path({{x}}, build(test, kind), "native spatial", 2e-5, gradients);
+    check_fast_path({{x}}, build(test, kind), "native spatial", 1e-2, gradients, DType::kBF16);
+    check_fast_path({{x}, {Shape(kernel)}, {Shape(kernel)}}, between_convolutions(build(test, kind)), "native spatial",
+                    2e-5, gradients);
+  }
+}
+
 TEST(Pool, FastPathMatchesReference) {
   for (const PoolCase& test : kSmall) {
     for (const int64_t channels : {1, 3, 16, 17, 32}) {
-      SCOPED_TRACE(std::string(test.name) + " with " + std::to_string(channels) + " channels");
-      Shape x = test.x;
-      x[1] = channels;
-      std::vector<int64_t> kernel(static_cast<size_t>(x.rank()), 1);
-      kernel[0] = kernel[1] = channels;
-      for (const PoolKind kind : {PoolKind::kMax, PoolKind::kAverage}) {
-        check_fast_path({{x}}, build(test, kind), "native spatial");
-        check_fast_path({{x}}, build(test, kind), "native spatial", 1e-2, true, DType::kBF16);
-        check_fast_path({{x}, {Shape(kernel)}, {Shape(kernel)}}, between_convolutions(build(test, kind)),
-                        "native spatial");
-      }
+      check_with_channels(test, channels, true);
     }
   }
 }
@@ -98,17 +103,7 @@ TEST(Pool, InferenceMatchesReference) {
   };
   for (const PoolCase& test : cases) {
     for (const int64_t channels : {1, 3, 16, 17}) {
-      SCOPED_TRACE(std::string(test.name) + " with " + std::to_string(channels) + " channels");
-      Shape x = test.x;
-      x[1] = channels;
-      std::vector<int64_t> kernel(static_cast<size_t>(x.rank()), 1);
-      kernel[0] = kernel[1] = channels;
-      for (const PoolKind kind : {PoolKind::kMax, PoolKind::kAverage}) {
-        check_fast_path({{x}}, build(test, kind), "native spatial", 2e-5, false);
-        check_fast_path({{x}}, build(test, kind), "native spatial", 1e-2, false, DType::kBF16);
-        check_fast_path({{x}, {Shape(kernel)}, {Shape(kernel)}}, between_convolutions(build(test, kind)),
-                        "native spatial", 2e-5, false);
-      }
+      check_with_channels(test, channels, false);
     }
   }
 }
