@@ -59,7 +59,7 @@ def start_s3(_):
         bucket = urllib.request.Request(f"http://127.0.0.1:{port}/thalweg", method="PUT")
         while True:
             try:
-                urllib.request.urlopen(bucket, timeout=10).close()
+                urllib.request.urlopen(bucket, timeout=10).close()  # patience: it is tried again
                 break
             except OSError as failure:
                 if time.monotonic() > deadline or process.poll() is not None:
