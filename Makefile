@@ -19,8 +19,11 @@ export THALWEG_DEPS ?= $(HOME)/.cache/thalweg
 export CCACHE_BASEDIR ?= $(CURDIR)
 export CCACHE_NOHASHDIR ?= 1
 
+# Runs tests and says at the end what failed.
+RUNNER := PYTHONDONTWRITEBYTECODE=1 python3 -m tests.runner
+
 .DEFAULT_GOAL := help
-.PHONY: help setup build test test-asan test-tsan test-long test-torch lint op-table tidy format bench demo onnx-suite onnx-models fuzz wheel jar jar-wheel test-spark install clean
+.PHONY: help setup build test check soak-tests test-asan test-tsan test-long test-torch lint op-table tidy format bench demo onnx-suite onnx-models fuzz wheel jar jar-wheel test-spark install clean
 
 help: ## list the targets
 	@sed -n 's/^\([a-z-]*\):[^#]*## \(.*\)/  make \1\t\2/p' $(MAKEFILE_LIST) | expand -t 22
@@ -42,21 +45,32 @@ test: ## check and test everything quick enough for every change
 	@scripts/lint
 	@$(MAKE) --no-print-directory build-release
 	@cmake --build --preset release --target thalweg_jar
-	@ctest --preset release --parallel $(JOBS)
+	@$(RUNNER) --build build/release --first quick --jobs $(JOBS)
 
-test-asan: build-asan ## the tests under the address and undefined-behaviour sanitizers
+check: ## after a change: lint, build, and the tests that it asks for; AGAINST=branch (main)
+	@scripts/setup
+	@scripts/lint
+	@$(MAKE) --no-print-directory build-release
+	@$(RUNNER) --build build/release --changed $(or $(AGAINST),main) --jobs $(JOBS)
+
+soak-tests: ## the tests with threads and processes N=20 times beside busy loops; TESTS=regex narrows it
+	@$(MAKE) --no-print-directory build-release
+	@cmake --build --preset release --target thalweg_jar
+	@$(RUNNER) --build build/release --label '^soak$$' $(if $(TESTS),--name '$(TESTS)') --soak $(or $(N),20)
+
+test-asan: build-asan ## the tests under the address and undefined-behaviour sanitizers; TESTS=regex narrows it
 	@scripts/setup-data
-	@ctest --preset asan --parallel $(JOBS)
+	@$(RUNNER) --build build/asan $(if $(TESTS),--name '$(TESTS)') --jobs $(JOBS)
 
-test-tsan: build-tsan ## the tests under the thread sanitizer
+test-tsan: build-tsan ## the tests under the thread sanitizer; TESTS=regex narrows it
 	@scripts/setup-data
-	@ctest --preset tsan --parallel $(JOBS)
+	@$(RUNNER) --build build/tsan $(if $(TESTS),--name '$(TESTS)') --jobs $(JOBS)
 
-test-long: build-release ## the tests that take many minutes
+test-long: build-release ## the tests that take many minutes; TESTS=regex narrows it
 	@scripts/setup-data
 	@scripts/setup-s3
 	@scripts/setup-yarn
-	@ctest --preset long --parallel 1
+	@$(RUNNER) --build build/release --label '^long$$' --without '' $(if $(TESTS),--name '$(TESTS)') --jobs 1
 
 lint: ## format, include directions, paths in documents, file hygiene, repetitions, names of ops
 	@scripts/lint

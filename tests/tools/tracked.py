@@ -1,4 +1,4 @@
-"""The files under version control, which is what the checks in this folder look at."""
+"""The files that are or could be under version control, which is what the checks in this folder look at."""
 
 import pathlib
 import subprocess
@@ -7,9 +7,11 @@ ROOT = pathlib.Path(__file__).resolve().parents[2]
 
 
 def tracked_files():
-    """Paths relative to ROOT, without files that are deleted but not yet committed."""
+    """Paths relative to ROOT: tracked files and new ones that .gitignore does not name, without those that are deleted but
+    not yet committed."""
     listing = subprocess.run(
-        ["git", "-C", str(ROOT), "ls-files", "-z"], check=True, capture_output=True, text=True
+        ["git", "-C", str(ROOT), "ls-files", "-z", "--cached", "--others", "--exclude-standard"], check=True,
+        capture_output=True, text=True
     ).stdout
     return [path for path in map(pathlib.PurePosixPath, filter(None, listing.split("\0")))
             if (ROOT / path).is_file()]

@@ -80,6 +80,28 @@ def test_convolutions_with_batch_norm():
     assert_same_training(module, torch.randn(STEPS * BATCH, 3, 12, 12))
 
 
+class NormTwice(nn.Module):
+    """One batch norm, applied three times."""
+
+    def __init__(self):
+        super().__init__()
+        self.body = nn.Linear(5, 5)
+        self.norm = nn.BatchNorm1d(5)
+        self.head = nn.Linear(5, 3)
+
+    def forward(self, x):
+        y = torch.relu(self.norm(self.body(torch.relu(self.norm(self.body(x))))))
+        return self.head(self.norm(y))
+
+
+def test_a_batch_norm_that_is_applied_again():
+    torch.manual_seed(0)
+    module, x = NormTwice(), torch.randn(STEPS * BATCH, 5)
+    assert_same_training(module, x, tolerance=1e-4)
+    model = thalweg.from_torch(module, x[:BATCH])
+    np.testing.assert_allclose(model(x.numpy()), module.eval()(x).detach().numpy(), rtol=1e-4, atol=1e-5)
+
+
 @pytest.mark.parametrize("affine", [True, False])
 def test_instance_norm(affine):
     module = nn.Sequential(

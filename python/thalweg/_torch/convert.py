@@ -67,6 +67,9 @@ class Converter:
         self.free_sizes = {}
         # Parameters have one name in the graph; the other names of those that are shared, each with that one.
         self.other_names = {}
+        # Running statistics that a batch norm has brought up to date, for where it is applied again: by id, the value, which
+        # keeps that id taken, and the name of the state.
+        self.running_statistics = {}
         # How many operators have drawn at random.
         self.draws = 0
         self._results = {}

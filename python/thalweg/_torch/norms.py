@@ -18,6 +18,13 @@ def _affine(converter, x, weight, bias, axis=1):
     return converter.value(scale), converter.value(shift)
 
 
+def _state_of(converter, statistics):
+    """The name of the state that running statistics are kept in, also where the norm was applied before; else None."""
+    if statistics.kind == "state":
+        return statistics.name
+    return converter.running_statistics.get(id(statistics), (None, None))[1]
+
+
 @converts("_native_batch_norm_legit_functional.default")
 def batch_norm(converter, x, weight, bias, running_mean, running_var, training, momentum, eps):
     if not training:
@@ -25,14 +32,18 @@ def batch_norm(converter, x, weight, bias, running_mean, running_var, training, 
     x = converter.value(x)
     scale, shift = _affine(converter, x, weight, bias)
     attributes = {"epsilon": eps}
-    if running_mean.kind == "state":
+    states = [_state_of(converter, statistics) for statistics in (running_mean, running_var)]
+    if all(states):
         # What takes the place of the batch's statistics at inference.
-        attributes |= {"running_mean": running_mean.name, "running_variance": running_var.name}
+        attributes |= {"running_mean": states[0], "running_variance": states[1]}
     y, mean, variance = converter.graph.add("batch_norm", [x, scale, shift, None], attributes)
     count = ops.element_count(x, [0, *range(2, x.ndim)])
     unbiased = variance * (count / ops.maximum(count - 1.0, 1.0))
     new_mean = running_mean * (1.0 - momentum) + mean * momentum
     new_variance = running_var * (1.0 - momentum) + unbiased * momentum
+    for state, value in zip(states, (new_mean, new_variance)):
+        if state:
+            converter.running_statistics[id(value)] = (value, state)
     return (y, mean, ops.rsqrt(variance + eps), new_mean, new_variance)
 
 
