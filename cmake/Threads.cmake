@@ -5,7 +5,7 @@ file(GLOB thalweg_threads_sources CONFIGURE_DEPENDS "${PROJECT_SOURCE_DIR}/src/t
 set(thalweg_threads_exports "${PROJECT_SOURCE_DIR}/src/threads/exports.map")
 add_library(thalweg_threads SHARED ${thalweg_threads_sources})
 target_include_directories(thalweg_threads PRIVATE "${PROJECT_SOURCE_DIR}/src")
-target_compile_options(thalweg_threads PRIVATE -fno-exceptions -fno-rtti)
+target_compile_options(thalweg_threads PRIVATE -fno-exceptions -fno-rtti -ftls-model=initial-exec)
 target_link_libraries(thalweg_threads PRIVATE "$<BUILD_INTERFACE:thalweg_options>" Threads::Threads)
 # Its threads run its code until the process ends, whoever unloads what.
 target_link_options(thalweg_threads PRIVATE "-Wl,--version-script=${thalweg_threads_exports}" -Wl,-z,defs -Wl,-z,nodelete)

@@ -8,7 +8,7 @@
 
 namespace thalweg::threads {
 
-thread_local constinit Current current;
+constinit thread_local Current current;
 
 Team::Team(Body body, void* data, int size)
     : body_(body),

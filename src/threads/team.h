@@ -60,8 +60,8 @@ struct Current {
   int engaged = 0;       ///< what was told to count_engaged
 };
 
-/// Of initial-exec kind: read in every region, and small enough for what every process has room for.
-extern thread_local Current current __attribute__((tls_model("initial-exec")));
+/// Compiled as initial-exec: it is read in every region, and small enough for the room that every process has left.
+extern constinit thread_local Current current;
 
 /// Runs `body(data)` under the numbers 0 ... threads - 1 and returns when all have ended. Inside of a region, or with
 /// one thread, the caller runs it alone, under number 0 of 1.
