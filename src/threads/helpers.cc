@@ -143,6 +143,7 @@ bool Helper::take_back() {
 
 int borrow_helpers(int count) {
   Current& me = current;
+  if (me.num_helpers >= count) return 0;
   Chain chain;
   int problem = 0;
   const PoolLock lock;
@@ -158,7 +159,6 @@ int borrow_helpers(int count) {
     }
     chain.add(helper);
   }
-  if (chain.count == 0) return 0;
   chain.last->next = me.helpers;
   me.helpers = chain.first;
   me.num_helpers += chain.count;

@@ -110,7 +110,7 @@ void run_region(Team::Body body, void* data, int threads) {
     return;
   }
   Team team(body, data, threads);
-  if (me.num_helpers >= threads - 1 || borrow_helpers(threads - 1) == 0) {
+  if (borrow_helpers(threads - 1) == 0) {
     run_with_helpers(team, me.helpers);
   } else {
     run_in_turn(team);
