@@ -55,9 +55,13 @@ TEST(StepThreads, ArePrintedAndHeeded) {
     options.threads = threads;
     const auto program = Program::compile(std::move(graph), variables, options);
     for (const Step& step : program->steps()) {
-      if (step.node != nullptr) EXPECT_EQ(step.threads, 1);
+      if (step.node != nullptr) {
+        EXPECT_EQ(step.threads, 1);
+      }
     }
-    if (threads == 2) EXPECT_THAT(program->explain({}), ::testing::HasSubstr("(1 thread)"));
+    if (threads == 2) {
+      EXPECT_THAT(program->explain({}), ::testing::HasSubstr("(1 thread)"));
+    }
     results.push_back(Session(program).run(std::vector{x}).front());
   }
   expect_close(results[1], results[0], 1e-6, "on two threads");
@@ -71,7 +75,9 @@ TEST(StepThreads, KernelsThatAreAskedForByNameGetAll) {
   options.only_kernels = {"onednn"};
   const auto program = Program::compile(std::move(graph), variables, options);
   for (const Step& step : program->steps()) {
-    if (step.node != nullptr) EXPECT_EQ(step.threads, 2);
+    if (step.node != nullptr) {
+      EXPECT_EQ(step.threads, 2);
+    }
   }
 }
 
