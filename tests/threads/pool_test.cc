@@ -18,6 +18,7 @@
 #include "support/child_process.h"
 #include "support/no_more_threads.h"
 #include "support/op_check.h"
+#include "support/patience.h"
 #include "support/sanitized.h"
 #include "thalweg/ops.h"
 #include "threads/busy_loops.h"
@@ -117,7 +118,7 @@ TEST(Pool, AReservationMakesRegionsSafeFromLimits) {
 #pragma omp parallel num_threads(4)
     {
       ++arrived;
-      while (arrived < 4) std::this_thread::yield();
+      EXPECT_TRUE(eventually([&] { return arrived >= 4; }));
     }
   }
   thalweg_threads_release();
