@@ -1,6 +1,7 @@
 // Copyright The Thalweg Authors. SPDX-License-Identifier: Apache-2.0
 // A bias or a scale for each channel that stands after a product as a node of its own becomes part of the product,
 // whose weights and bias the runtime then computes once.
+#include "graph/op_registry.h"
 #include "ops/ids.h"
 #include "passes/rewrite.h"
 #include "thalweg/ops.h"
