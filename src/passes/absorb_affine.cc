@@ -94,14 +94,16 @@ bool absorb_next(Graph& graph, Node* product) {
 }  // namespace
 
 void absorb_affine(Graph& graph) {
-  for (Node* node : list_nodes(graph)) {
-    if (node->op_name() != op::kConv && node->op_name() != op::kLinear) continue;
-    while (absorb_next(graph, node)) {
+  for (bool found = true; found;) {
+    found = false;
+    for (Node* node : list_nodes(graph)) {
+      const bool product = node->op_name() == op::kConv || node->op_name() == op::kLinear;
+      if (product && absorb_next(graph, node)) found = true;
     }
+    // The operand may be computed after the product that now reads it.
+    graph.sort_nodes();
+    graph.remove_dead_nodes();
   }
-  // The operand may be computed after the product that now reads it.
-  graph.sort_nodes();
-  graph.remove_dead_nodes();
 }
 
 }  // namespace thalweg
