@@ -95,17 +95,17 @@ bench: build-release jar ## compare with PyTorch and others; CASES="a b" runs so
 
 onnx-suite: build-release ## the ONNX backend suite: passed, refused, wrong, crashed; ONNX_CASES="a b" runs some
 	@scripts/setup-onnx
-	@OMP_WAIT_POLICY=passive "$(THALWEG_DEPS)/onnx-venv/bin/python" tests/onnx_suite/run.py \
+	@"$(THALWEG_DEPS)/onnx-venv/bin/python" tests/onnx_suite/run.py \
 	  $(CURDIR)/build/release/lib/libthalweg.so $(ONNX_CASES)
 
 onnx-models: build-release ## whole models from PyTorch, and to ONNX Runtime; ONNX_CASES="a b" checks some
 	@scripts/setup-bench
-	@OMP_WAIT_POLICY=passive "$(THALWEG_DEPS)/bench-venv/bin/python" tests/onnx_models/run.py \
+	@"$(THALWEG_DEPS)/bench-venv/bin/python" tests/onnx_models/run.py \
 	  --library $(CURDIR)/build/release/lib/libthalweg.so --writer $(CURDIR)/build/release/bin/write_models $(ONNX_CASES)
 
 test-torch: build-release jar ## modules of PyTorch as models: answers, weights, errors; TORCH_TESTS="-k lstm" runs some
 	@scripts/setup-bench
-	@OMP_WAIT_POLICY=passive PYTHONPATH=$(CURDIR)/build/release/python PYTHONDONTWRITEBYTECODE=1 \
+	@PYTHONPATH=$(CURDIR)/build/release/python PYTHONDONTWRITEBYTECODE=1 \
 	  "$(THALWEG_DEPS)/bench-venv/bin/python" -m pytest -p no:cacheprovider tests/torch tests/python/test_documents.py \
 	  tests/spark/test_torch.py $(TORCH_TESTS)
 
@@ -129,13 +129,13 @@ jar-wheel: jar ## the jar as a Python package, for pip: build/release/jvm/thalwe
 	@cmake --build --preset release --target thalweg_jar_wheel
 
 test-spark: build-release jar ## the jar on Spark clusters of this machine; SPARK_TESTS="-k vector" runs some
-	@OMP_WAIT_POLICY=passive PYTHONPATH=$(CURDIR)/build/release/python PYTHONDONTWRITEBYTECODE=1 \
+	@PYTHONPATH=$(CURDIR)/build/release/python PYTHONDONTWRITEBYTECODE=1 \
 	  "$(THALWEG_DEPS)/spark-venv/bin/python" -m pytest -q -p no:cacheprovider tests/spark $(SPARK_TESTS)
 
 demo: jar ## learn handwritten digits on a Spark cluster of two executors, with live progress; writes model.onnx
 	@scripts/setup-data
 	@cmake --build --preset release --parallel $(JOBS) --target python_package
-	@OMP_WAIT_POLICY=passive PYTHONPATH=$(CURDIR)/build/release/python PYTHONDONTWRITEBYTECODE=1 \
+	@PYTHONPATH=$(CURDIR)/build/release/python PYTHONDONTWRITEBYTECODE=1 \
 	  "$(THALWEG_DEPS)/spark-venv/bin/python" examples/spark_digits.py $(DEMO_ARGS)
 
 install: build-release ## install into PREFIX (default /usr/local)

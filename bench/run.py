@@ -14,7 +14,8 @@ What other programs used of the CPU meanwhile is measured too: a case they distu
 Results go to build/bench.json after every case: a list of {"case", "ours_ms", "peer", "peer_ms", "ratio",
 "ours_peak_mb", "peer_peak_mb"} and a few more keys; where processes train together also "ours_sync_ms" and "peer_sync_ms",
 what that adds to a step, "sync_target", the share of the peer's that ours may be, and "sync_met"; and of data_wait_resnet50
-"step_ms", "wait_ms", "decode_ms", "wait_share" and "limit". Exit status: 0; 1 when a case failed; 2 for a usage or set-up error.
+"step_ms", "wait_ms", "decode_ms", "wait_share" and "limit"; of beside_load_* "beside_ms", "slowdown", "peer_slowdown" and
+"slowdown_met". Exit status: 0; 1 when a case failed; 2 for a usage or set-up error.
 Environment: THALWEG_BENCH_BIN, Thalweg's worker; THALWEG_BENCH_PYTHON, a Python that has torch and numpy
 (default ${THALWEG_DEPS:-~/.cache/thalweg}/bench-venv/bin/python).
 """
@@ -36,13 +37,14 @@ HERE = pathlib.Path(__file__).resolve().parent
 ROOT = HERE.parent
 sys.path.insert(0, str(HERE / "peer"))
 
+import beside_load  # noqa: E402
 from cases import CASES as MODEL_CASES  # noqa: E402
 from data_cases import DATA_CASES  # noqa: E402
 from group_cases import GROUP_CASES  # noqa: E402
 from python_cases import PYTHON_CASES  # noqa: E402
 from spark_cases import SPARK_CASES  # noqa: E402
 
-CASES = MODEL_CASES | DATA_CASES | GROUP_CASES | PYTHON_CASES | SPARK_CASES
+CASES = MODEL_CASES | DATA_CASES | GROUP_CASES | PYTHON_CASES | SPARK_CASES | beside_load.BESIDE_CASES
 
 PR_SET_PDEATHSIG = 1
 SYNC_TARGET = 0.5  # what synchronisation may add to our step, as a share of what it adds to the peer's
@@ -238,14 +240,14 @@ class Setup:
                              "or --peer-only to measure the peers alone.")
 
     def peer(self, case, config):
-        command = [self.python, str(HERE / "peer" / CASES[case]["worker"]), "--case", case, "--config", config,
+        command = [self.python, str(HERE / "peer" / CASES[case]["worker"]), "--case", CASES[case].get("base", case), "--config", config,
                    "--threads", str(self.options.threads)]
         if self.options.peer_fused_optimizer and CASES[case]["worker"] == "torch_peer.py":
             command.append("--fused-optimizer")
         return Worker(f"{case}: {peer_label(case, config)}", command, self.options.deadline)
 
     def ours(self, case):
-        command = [self.binary, "--case", case, "--threads", str(self.options.threads)]
+        command = [self.binary, "--case", CASES[case].get("base", case), "--threads", str(self.options.threads)]
         if "ours" in CASES[case]:
             command[:1] = [self.python, str(HERE / "peer" / CASES[case]["ours"]), "--config", "thalweg"]
         return Worker(f"{case}: thalweg", command, self.options.deadline)
@@ -376,6 +378,22 @@ def against_limit(setup, name):
             "limit": CASES[name]["limit"], "ours_peak_mb": peak, "others_cores": round(statistics.median(others), 2)}
 
 
+def beside_loops(setup, name):
+    """-> the entry of a case about busy loops beside the step"""
+    workers, losses = {}, {}
+    try:
+        for side in ("thalweg", *CASES[name]["configs"]):
+            workers[side] = setup.ours(name) if side == "thalweg" else setup.peer(name, side)
+            _, losses[side], _ = workers[side].run(CASES[name]["check_steps"], setup.options.deadline)
+            loss_difference(name, losses["thalweg"], losses[side])
+        wait_until_quiet(setup.options.patience)
+        times = beside_load.measure(name, workers, setup.options.seconds, setup.options.rounds, setup.options.deadline, log)
+    finally:
+        for worker in workers.values():
+            worker.close()
+    return beside_load.entry(name, times)
+
+
 def limit_text(entry):
     verdict = "met" if entry["wait_share"] < entry["limit"] else "MISSED"
     return (f"{entry['case']}: of {entry['step_ms']:.1f} ms a step {entry['wait_ms']:.2f} ms wait for data "
@@ -389,6 +407,8 @@ def measure(setup, name):
         return against_limit(setup, name)
     if "recorded" in CASES[name]:
         return against_record(setup, name)
+    if "base" in CASES[name]:
+        return beside_loops(setup, name)
     probe, seen = fastest_peer(setup, name)
     sides = {"peer": probe.worker}
     try:
@@ -443,7 +463,7 @@ def write(path, results):
 def table(results, failures):
     rows = [("case", "ours_ms", "peer", "peer_ms", "ratio", "target", "", "ours_MB", "peer_MB")]
     for r in results:
-        if "limit" in r:
+        if "limit" in r or "slowdown" in r:
             continue
         measured = "ratio" in r
         met = measured and r["ratio"] >= r["target"]
@@ -464,6 +484,7 @@ def table(results, failures):
               f"target at most {r['sync_target']:g} times the peer's: {'met' if r['sync_met'] else 'missed'}"
               for r in results if "sync_met" in r]
     lines += [limit_text(r) for r in results if "limit" in r]
+    lines += [beside_load.text(r) for r in results if "slowdown" in r]
     lines += [f"FAILED  {failure}" for failure in failures]
     return "\n".join(lines)
 
@@ -506,7 +527,7 @@ def main():
         log(f"load average is {load:.1f}: other work on this machine will show in the figures")
     results, failures = [], []
     for name in options.cases or CASES:
-        if options.peer_only and ("recorded" in CASES[name] or "limit" in CASES[name]):
+        if options.peer_only and CASES[name].keys() & {"recorded", "limit", "base"}:
             continue
         try:
             results.append(measure(setup, name))

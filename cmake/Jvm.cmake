@@ -38,10 +38,11 @@ set(jvm_libraries ${bundled_libraries} "${zlib_library}")
 add_custom_command(
   OUTPUT "${jvm_manifest}"
   COMMAND
-    "${CMAKE_COMMAND}" "-Dengine=$<TARGET_FILE:thalweg_jni>" "-Dgomp=${gomp_library}" "-Dlibraries=${jvm_libraries}"
+    "${CMAKE_COMMAND}" "-Dengine=$<TARGET_FILE:thalweg_jni>" "-Dthreads=$<TARGET_FILE:thalweg_threads>"
+    "-Dthreads_name=${thalweg_threads_soname}" "-Dlibraries=${jvm_libraries}"
     "-Dpatchelf=${PATCHELF}" "-Dstrip=${CMAKE_STRIP}" "-Dfolder=${jvm_native_dir}/linux-x86_64" -P
     "${PROJECT_SOURCE_DIR}/cmake/JvmLibraries.cmake"
-  DEPENDS thalweg_jni "${PROJECT_SOURCE_DIR}/cmake/JvmLibraries.cmake" "${PROJECT_SOURCE_DIR}/cmake/RenameLibraries.cmake"
+  DEPENDS thalweg_jni thalweg_threads "${PROJECT_SOURCE_DIR}/cmake/JvmLibraries.cmake" "${PROJECT_SOURCE_DIR}/cmake/RenameLibraries.cmake"
   COMMENT "Collecting the native libraries of the jar"
   VERBATIM)
 

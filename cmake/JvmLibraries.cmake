@@ -1,11 +1,12 @@
-# Run by the build: puts libthalweg_jni (`engine`), the compiler's libgomp (`gomp`) and other `libraries`, stripped, into
-# `folder`, with a manifest.txt of their SHA-256 by which they are checked where they are unpacked.
+# Run by the build: puts libthalweg_jni (`engine`), libthalweg_threads (`threads`, to be named `threads_name`) and other
+# `libraries`, stripped, into `folder`, with a manifest.txt of their SHA-256 by which they are checked where they are unpacked.
 
 file(REMOVE_RECURSE "${folder}")
 file(MAKE_DIRECTORY "${folder}")
 file(COPY_FILE "${engine}" "${folder}/libthalweg_jni.so")
-file(COPY_FILE "${gomp}" "${folder}/libgomp.so.1")
-execute_process(COMMAND "${strip}" --strip-unneeded "${folder}/libthalweg_jni.so" COMMAND_ERROR_IS_FATAL ANY)
+file(COPY_FILE "${threads}" "${folder}/${threads_name}")
+execute_process(COMMAND "${strip}" --strip-unneeded "${folder}/libthalweg_jni.so" "${folder}/${threads_name}"
+                        COMMAND_ERROR_IS_FATAL ANY)
 execute_process(COMMAND "${patchelf}" --set-rpath "$ORIGIN" "${folder}/libthalweg_jni.so" COMMAND_ERROR_IS_FATAL ANY)
 set(users "${folder}/libthalweg_jni.so")
 include("${CMAKE_CURRENT_LIST_DIR}/RenameLibraries.cmake")

@@ -1,9 +1,9 @@
-# libthalweg: every src/**/*.cc but the command-line program and what needs Arrow, in one shared library.
+# libthalweg: every src/**/*.cc but the command-line program, the threads and what needs Arrow, in one shared library.
 
 file(GLOB_RECURSE thalweg_sources CONFIGURE_DEPENDS "${PROJECT_SOURCE_DIR}/src/*.cc")
 set(thalweg_simd_sources ${thalweg_sources})
 list(FILTER thalweg_simd_sources INCLUDE REGEX "/src/runtime/kernels/simd/[^/]*\\.cc$")
-list(FILTER thalweg_sources EXCLUDE REGEX "/src/(cli|data/arrow|runtime/kernels/simd)/")
+list(FILTER thalweg_sources EXCLUDE REGEX "/src/(cli|threads|data/arrow|runtime/kernels/simd)/")
 list(FILTER thalweg_sources EXCLUDE REGEX "/src/comm/mpi_plugin\\.cc$")
 
 add_library(thalweg SHARED ${thalweg_sources})
@@ -12,9 +12,6 @@ target_compile_features(thalweg PUBLIC cxx_std_20)
 target_include_directories(thalweg PUBLIC "$<BUILD_INTERFACE:${PROJECT_SOURCE_DIR}/include>"
                                           "$<INSTALL_INTERFACE:${CMAKE_INSTALL_INCLUDEDIR}>")
 target_link_libraries(thalweg PRIVATE "$<BUILD_INTERFACE:thalweg_private>")
-if(THALWEG_SANITIZE MATCHES "thread")
-  target_sources(thalweg PRIVATE "${PROJECT_SOURCE_DIR}/tests/tools/openmp_tsan.cc")
-endif()
 # Loops over all elements, for every x86-64-v2 CPU: they are limited by memory, which wider vectors would not help.
 set_source_files_properties("${PROJECT_SOURCE_DIR}/src/comm/reduce.cc" "${PROJECT_SOURCE_DIR}/src/tensor/half_loops.cc" PROPERTIES COMPILE_OPTIONS "${thalweg_simd_optimisation}")
 set_source_files_properties("${PROJECT_SOURCE_DIR}/src/capi/model.cc" PROPERTIES COMPILE_DEFINITIONS

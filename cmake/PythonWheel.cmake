@@ -4,12 +4,11 @@
 
 include(cmake/BundledLibraries.cmake)
 install(TARGETS python_core python_arrow LIBRARY DESTINATION thalweg COMPONENT python)
-install(TARGETS thalweg thalweg_arrow LIBRARY DESTINATION thalweg/lib COMPONENT python NAMELINK_SKIP)
+install(TARGETS thalweg thalweg_arrow thalweg_threads LIBRARY DESTINATION thalweg/lib COMPONENT python NAMELINK_SKIP)
 set_target_properties(thalweg_arrow PROPERTIES INSTALL_RPATH "$ORIGIN:$ORIGIN/../../pyarrow")
 set_target_properties(thalweg-cli PROPERTIES INSTALL_RPATH "$ORIGIN/../lib")
 install(TARGETS thalweg-cli RUNTIME DESTINATION thalweg/bin COMPONENT python)
 install(DIRECTORY "${python_package_dir}/" DESTINATION thalweg COMPONENT python FILES_MATCHING PATTERN "*.pyi")
-install(FILES "${gomp_library}" DESTINATION thalweg/lib RENAME libgomp.so.1 COMPONENT python)
 install(
   CODE "
   set(patchelf \"${PATCHELF}\")

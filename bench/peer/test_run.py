@@ -16,7 +16,7 @@ RUN = pathlib.Path(__file__).resolve().parents[1] / "run.py"
 
 # Stands for both sides: as the peer it is started like Python, with the worker's file as first argument.
 FAKE = """#!{python}
-import json, os, sys, time
+import json, os, pathlib, sys, time
 arguments = sys.argv[1:]
 config = arguments[arguments.index("--config") + 1] if "--config" in arguments else "ours"
 behaviour = json.loads(os.environ["FAKE"]).get(config, {{}})
@@ -25,6 +25,14 @@ if behaviour.get("crash"):
     sys.exit(7)
 print(json.dumps({{"ready": True, "config": config, "version": "0", "pairs": "sync" in behaviour}}), flush=True)
 step = 0
+
+
+def busy_loops():
+    states = [path.read_text().rpartition(")")[2].split()[0] for path in pathlib.Path("/proc").glob("[0-9]*/stat")
+              if "while True: pass" in (path.parent / "cmdline").read_text()]
+    return any(state == "R" for state in states)
+
+
 for line in sys.stdin:
     if line.split() == ["quit"]:
         break
@@ -44,6 +52,8 @@ for line in sys.stdin:
     losses = [behaviour.get("loss", 2.0) - 0.01 * (step + i) for i in range(n)]
     step += n
     ms = behaviour.get("ms", 100.0)
+    if "beside" in behaviour and busy_loops():
+        ms *= behaviour["beside"]
     more = {{"wait_ms": [behaviour["wait"]] * n, "decode_ms": 20}} if "wait" in behaviour else {{}}
     print(json.dumps({{"ms": ([ms + 5, ms] + [ms + 9] * n)[:n], "losses": losses, "peak_mb": behaviour.get("peak", 50)}} | more), flush=True)
 """
@@ -52,6 +62,7 @@ CASE = "train_lstm_text_b32"  # two configurations: default and compile
 RECORDED = "spark_lenet_iters"
 LIMITED = "data_wait_resnet50"
 TOGETHER = "ddp_alexnet_b16_x2"
+BESIDE = "beside_load_infer_mobilenet_v2_b1_f32"
 
 
 class RunTest(unittest.TestCase):
@@ -83,6 +94,19 @@ class RunTest(unittest.TestCase):
         self.assertEqual((entry["ours_ms"], entry["peer_ms"], entry["ratio"]), (50, 80, 1.6))
         self.assertEqual((entry["ours_peak_mb"], entry["peer_peak_mb"]), (40, 70))
         self.assertIn("1.600", done.stdout)
+
+    def test_compares_how_both_bear_busy_loops(self):
+        for ours, met in ((2, True), (5, False)):
+            done, results = self.run_bench({"ours": {"ms": 40, "beside": ours}, "onnxruntime": {"beside": 3}, "openvino": {"beside": 4}},
+                                           cases=(BESIDE,))
+            self.assertEqual(done.returncode, 0, done.stderr)
+            (entry,) = results
+            self.assertEqual((entry["peer"], entry["slowdown_met"]), ("onnxruntime", met))
+            self.assertAlmostEqual(entry["slowdown"], ours, delta=0.2 * ours)
+            self.assertAlmostEqual(entry["peer_slowdown"], 3, delta=0.6)
+            self.assertAlmostEqual(entry["beside_ms"]["openvino"]["beside"], 400, delta=80)
+            self.assertIn("met" if met else "MISSED", done.stdout)
+            self.assertNotIn("while True: pass", subprocess.run(["ps", "ax"], capture_output=True, text=True).stdout)
 
     def test_skips_a_configuration_that_fails(self):
         for failure in ({"crash": True}, {"error": "unsupported"}, {"hang": True}, {"garbage": True}):

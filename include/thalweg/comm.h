@@ -113,6 +113,9 @@ struct RendezvousOptions {
   std::chrono::duration<double> regroup_timeout{30.0};
   /// A member that says nothing for so long is lost. Members say something four times in it.
   std::chrono::duration<double> silence{1.9};
+  /// How long members may take to find a rendezvous that was started again at the same address, before it counts them
+  /// as lost. The group works on meanwhile.
+  std::chrono::duration<double> return_timeout{15.0};
   /// Names of the members that should come, for the message when some do not; may be empty.
   std::vector<std::string> expected;
   /// Takes a line about every member that comes, is lost or refused; by default it goes to standard error.

@@ -58,7 +58,7 @@ struct Slot {
 ///
 /// Parameters may be in any physical order: the rules are elementwise, and padding that is zero
 /// stays zero. Different parameters may be updated from different threads at the same time;
-/// begin_step must not overlap with them. Every update runs on the OpenMP threads of the calling
+/// begin_step must not overlap with them. Every update runs on the threads of the calling
 /// thread; small parameters stay on the calling thread.
 class Optimizer {
  public:

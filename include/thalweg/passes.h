@@ -32,6 +32,13 @@ void to_inference(Graph& graph);
 /// The same for a file that can be trained on: dropout stays.
 void to_portable(Graph& graph);
 
+/// Activations that are spelled in several nodes (SiLU, hard-swish, hard-sigmoid, both forms of GELU) become one node
+/// each, and powers of 2, 3 and 1/2 what they are.
+void say_whole_activations(Graph& graph);
+
+/// After to_inference: a bias or scale for each channel after a convolution or linear goes into its weights and bias.
+void absorb_affine(Graph& graph);
+
 /// conv/linear + ReLU, batch norm + ReLU, batch norm + add + ReLU become one node each. Before autodiff: the fused
 /// nodes have gradient rules of their own.
 void fuse_for_training(Graph& graph);
@@ -49,8 +56,8 @@ void use_bf16(Graph& graph);
 void widen_weight_gradients(Graph& graph);
 
 /// Where quantised values are multiplied as the numbers they stand for (dequantize, then conv, linear or matmul with
-/// i8 weights, then quantize), the integers are multiplied instead, with all that follows in one node. After
-/// fuse_for_inference.
+/// i8 weights, then quantize), the integers are multiplied instead, with all that follows in one node; but not on a CPU
+/// without instructions for products of bytes, where that would be neither exact nor faster. After fuse_for_inference.
 void use_int8(Graph& graph);
 
 /// Equal nodes are merged, nodes that change nothing (x + 0, x * 1, casts and reshapes to the same type) and nodes that

@@ -19,6 +19,8 @@ struct StepProfile {
   size_t output_bytes = 0;
   /// Nothing is done: the output is the input's memory seen with another shape.
   bool is_view = false;
+  /// That work on it: fewer than the program's where it is not worth more.
+  int threads = 0;
   /// Why better kernels declined, a line each.
   std::vector<std::string> declined;
   /// Mean of a run; negative if nobody measured it.

@@ -168,7 +168,7 @@ void init_trainer(WatchedTrainer* self, Model& model, nb::handle loss, nb::handl
 /// Calls the engine, and afterwards raises what the handler of a signal raised meanwhile.
 template <typename Call>
 auto call_watched(WatchedTrainer& self, const Call& call) {
-  auto result = call_engine(call, [&] { self.signals->look(); });
+  auto result = call_engine(call);
   self.signals->rethrow();
   return result;
 }

@@ -32,7 +32,7 @@ def _main(number, work, scheme, address, secret, failures):
         except Exception as error:  # noqa: BLE001: whatever it is, the first worker reports it
             failure.append(f"{type(error).__name__}: {error}"[:_LONGEST_REASON])
 
-    # A thread made after the fork has OpenMP threads of its own.
+    # Python's main thread stays free for signals.
     thread = threading.Thread(target=run)
     thread.start()
     thread.join()

@@ -1,7 +1,6 @@
 // Copyright The Thalweg Authors. SPDX-License-Identifier: Apache-2.0
 #include "base/threads.h"
 
-#include <omp.h>
 #include <sched.h>
 
 #include <algorithm>
@@ -14,6 +13,7 @@
 
 #include "base/cgroup.h"
 #include "thalweg/error.h"
+#include "threads/threads.h"
 
 namespace thalweg {
 
@@ -24,21 +24,25 @@ int available_processors() {
   if (sched_getaffinity(0, sizeof mask, &mask) == 0) count = std::max(1, CPU_COUNT(&mask));
   const double quota = cgroup_limits().processors;
   if (quota > 0) count = std::min(count, std::max(1, static_cast<int>(std::ceil(quota))));
-  return std::min(count, omp_get_thread_limit());
+  return count;
 }
 
-void use_threads(int threads) {
-  // Where threads cannot be made, libgomp ends the process.
+ThreadLease::ThreadLease(int threads) {
   constexpr int kMost = 1024;
   TW_REQUIRE(threads >= 1 && threads <= kMost, "cannot run with ", threads, " threads: at least 1, at most ", kMost);
-  TW_REQUIRE(threads <= omp_get_thread_limit(), threads, " threads are asked for, but OMP_THREAD_LIMIT allows ",
-             omp_get_thread_limit());
-  TW_REQUIRE(threads == 1 || omp_get_active_level() < omp_get_max_active_levels(), "a program for ", threads,
-             " threads cannot run inside an OpenMP parallel region: compile it for 1 thread, or call it from outside");
-  // The runtime may otherwise give fewer on a busy machine.
-  omp_set_dynamic(0);
-  omp_set_num_threads(threads);
+  TW_REQUIRE(threads == 1 || !thalweg_threads_in_region(), "a program for ", threads,
+             " threads cannot run inside a parallel region: compile it for 1 thread, or call it from outside");
+  const int problem = thalweg_threads_reserve(threads);
+  TW_REQUIRE(problem == 0, "the system gives no further thread (", std::generic_category().message(problem),
+             "): ", threads, " are asked for; ask for fewer, or raise the limits of processes and memory");
+  thalweg_threads_use(threads);
 }
+
+ThreadLease::~ThreadLease() { thalweg_threads_release(); }
+
+FewerThreads::FewerThreads(int threads) : before_(thalweg_threads_used()) { thalweg_threads_use(threads); }
+
+FewerThreads::~FewerThreads() { thalweg_threads_use(before_); }
 
 void run_on_threads(int threads, const std::function<void()>& work) {
   std::mutex mutex;

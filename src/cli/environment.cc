@@ -34,18 +34,6 @@ const std::vector<Variable>& variables() {
   static const std::vector<Variable> all = {
       {"OMP_NUM_THREADS", any_value,
        "is not heeded: the number of threads comes from the machine and its control group, or from --threads"},
-      {"OMP_WAIT_POLICY", [](const std::string& value) { return value == "active"; },
-       "idle threads spin and take processors from other streams and from reading data; 'passive' is better where "
-       "several models or processes share a machine"},
-      {"GOMP_SPINCOUNT", [](const std::string& value) { return value != "0"; },
-       "idle threads spin that often before they sleep, and take processors from others meanwhile"},
-      {"OMP_PROC_BIND", is_on,
-       "threads are tied to processors: the streams of one process may end up on the same ones; fine for one stream"},
-      {"OMP_PLACES", any_value,
-       "threads are tied to processors: the streams of one process may end up on the same ones; fine for one stream"},
-      {"GOMP_CPU_AFFINITY", any_value,
-       "threads are tied to processors: the streams of one process may end up on the same ones; fine for one stream"},
-      {"OMP_THREAD_LIMIT", any_value, "no program gets more threads than that"},
       {"THALWEG_ISA", any_value, "our own kernels use no wider instructions than that"},
       {"ONEDNN_MAX_CPU_ISA", any_value, "oneDNN uses no wider instructions than that"},
       {"DNNL_MAX_CPU_ISA", any_value, "oneDNN uses no wider instructions than that"},

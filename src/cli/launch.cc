@@ -30,7 +30,6 @@ using Clock = std::chrono::steady_clock;
 constexpr int kPollMilliseconds = 50;
 /// How long workers may take to end after they were asked to, or after the group that they are no part of is over.
 constexpr std::chrono::seconds kFarewell{10};
-constexpr const char* kWaitPolicy = "OMP_WAIT_POLICY";
 
 /// What a worker printed last, should it be worth repeating.
 constexpr size_t kLastLines = 3;
@@ -166,8 +165,6 @@ class Launch : public Command {
                            {"THALWEG_TLS", tls_ ? "1" : "0"},
                            {"THALWEG_FORM_TIMEOUT", std::to_string(form_timeout_)},
                            {"THALWEG_WORKER", std::to_string(index)}};
-    // Threads that spin while they wait would keep the very worker from running that they wait for.
-    if (shares_processors_ && std::getenv(kWaitPolicy) == nullptr) command.environment[kWaitPolicy] = "passive";
     command.open_files = worker_files_;
     command.keeper = &*keeper_;
     if (!no_pin_) command.processors = processors_[static_cast<size_t>(index)];

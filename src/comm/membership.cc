@@ -276,11 +276,13 @@ void Membership::ready(const std::string& id, uint64_t epoch, const std::string&
     // It was at the end like all others, and something broke before it knew.
     return tell_end(id);
   }
+  // What is said twice, because a connection was lost in between, may come when the next epoch has begun.
+  if (in_view(id) && epoch != view_.epoch) return;
   found->second.ready = true;
   found->second.preparing = false;
   if (!in_view(id)) announce_newcomers();
-  if (in_view(id) && epoch == view_.epoch) shut_out(unreachable, found->second, failure, now);
-  if (!in_view(id) || epoch != view_.epoch || regrouping_) return;
+  if (in_view(id)) shut_out(unreachable, found->second, failure, now);
+  if (!in_view(id) || regrouping_) return;
   regrouping_ = true;
   regrouping_since_ = now;
   if (!failure.empty()) break_epoch(found->second.info.name + " says: " + failure, now);
@@ -298,7 +300,7 @@ void Membership::tick(Time now) {
     if (handed_over_ && now - *handed_over_ > options_.form_timeout) suspect_giver(now);
     return;
   }
-  if (adopted_ && now - *adopted_ > options_.silence) {
+  if (adopted_ && now - *adopted_ > options_.return_timeout) {
     adopted_.reset();
     std::vector<std::string> absent;
     for (const auto& [id, member] : members_) {

@@ -68,10 +68,13 @@ void take_bounds(Graph& graph, Node* conv) {
 }  // namespace
 
 void fuse_for_inference(Graph& graph) {
+  // Before batch norms, which look for the product that they follow; and once more for what follows them.
+  absorb_affine(graph);
   for (Node* node : list_nodes(graph)) {
     if (node->op_name() == op::kBatchNormInference) fold_batch_norm(graph, node);
   }
   graph.remove_dead_nodes();
+  absorb_affine(graph);
   for (Node* node : list_nodes(graph)) {
     if (node->op_name() == op::kConv) take_residual(graph, node);
   }

@@ -11,6 +11,7 @@ void prepare_for_training(Graph& graph, Value* loss, Precision precision) {
   // Passes may put another node in the place of the loss; its place among the outputs stays.
   const auto place = std::find(graph.outputs().begin(), graph.outputs().end(), loss) - graph.outputs().begin();
   simplify(graph);
+  say_whole_activations(graph);
   fuse_for_training(graph);
   if (precision == Precision::kBF16) use_bf16(graph);
   add_gradients(graph, graph.outputs()[static_cast<size_t>(place)]);
@@ -22,6 +23,7 @@ void prepare_for_training(Graph& graph, Value* loss, Precision precision) {
 void prepare_for_inference(Graph& graph, Precision precision) {
   to_inference(graph);
   simplify(graph);
+  say_whole_activations(graph);
   fuse_for_inference(graph);
   use_int8(graph);
   if (precision == Precision::kBF16) use_bf16(graph);

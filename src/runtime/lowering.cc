@@ -5,9 +5,11 @@
 
 #include "base/limits.h"
 #include "base/text.h"
+#include "base/threads.h"
 #include "graph/op_registry.h"
 #include "ops/ids.h"
 #include "runtime/reorder_kernel.h"
+#include "runtime/step_threads.h"
 #include "runtime/tuner.h"
 
 namespace thalweg {
@@ -94,6 +96,8 @@ int Lowering::materialize(const Value* value, const Layout& layout) {
   }
   const Version from = source_version(value);
   Step step;
+  step.threads = worthwhile_threads_of_reorder(from.layout, layout, program_.options_.threads);
+  const FewerThreads fewer(step.threads);
   step.kernel = make_reorder_kernel(from.layout, layout);
   step.label = (state.versions.empty() ? "cast " : "reorder ") + value->name();
   step.inputs = {from.buffer};
@@ -131,6 +135,7 @@ int Lowering::derive(const Value* value, DerivedInput& derived) {
 }
 
 void Lowering::add_step(Step step, bool fixed) {
+  if (step.threads == 0) step.threads = program_.options_.threads;
   if (step.kernel->scratch_bytes > 0) {
     step.scratch = new_buffer(fixed ? Buffer::Kind::kPersistent : Buffer::Kind::kArena, step.kernel->scratch_bytes);
   }
@@ -145,6 +150,8 @@ bool Lowering::allowed(const std::string& candidate) const {
 
 std::unique_ptr<Kernel> Lowering::choose_kernel(const KernelRequest& request,
                                                 std::vector<std::string>& declined) const {
+  // oneDNN's choice of kernel, and what it plans, depends on the number of threads at the time it is asked.
+  const FewerThreads fewer(request.threads);
   for (const KernelCandidate& candidate : kernel_candidates(request.node.op_name())) {
     if (!allowed(candidate.name)) {
       declined.push_back(candidate.name + ": not among the kernels asked for");
@@ -184,9 +191,12 @@ void Lowering::lower(const Node& node) {
     values_[node.output()] = {{}, fixed, node.input(0), -1};
     return;
   }
-  KernelRequest request{node, {}, program_.options_.threads, {}};
+  // Who asks for kernels by name wants to see them as they are, with all threads.
+  const bool by_name = !program_.options_.only_kernels.empty();
+  const int threads = program_.options_.threads;
+  KernelRequest request{node, {}, by_name ? threads : worthwhile_threads(node, threads), {}};
   request.strict_math = program_.options_.math == Math::kStrict;
-  request.by_name = !program_.options_.only_kernels.empty();
+  request.by_name = by_name;
   if (program_.options_.tuning == Tuning::kMeasured && !request.by_name) request.tuner = &Tuner::for_this_cpu();
   request.content = [&](size_t index) { return content(node.input(index)); };
   for (const Value* input : node.inputs()) {
@@ -196,6 +206,7 @@ void Lowering::lower(const Node& node) {
   Step step;
   step.node = &node;
   step.label = node.name();
+  step.threads = request.threads;
   step.kernel = choose_kernel(request, step.declined);
   TW_REQUIRE(step.kernel->inputs.size() == node.inputs().size() && step.kernel->outputs.size() == node.outputs().size(),
              describe(node), ": kernel ", step.kernel->name, " describes another number of operands");

@@ -22,6 +22,7 @@ std::vector<StepProfile> profiles(const std::vector<Step>& steps, std::span<cons
       profile.output_bytes += layout.bytes();
     }
     profile.is_view = step.kernel->alias_of_input >= 0;
+    profile.threads = step.threads;
     profile.declined = step.declined;
     if (i < milliseconds.size()) profile.milliseconds = milliseconds[i];
     result.push_back(std::move(profile));
@@ -29,11 +30,13 @@ std::vector<StepProfile> profiles(const std::vector<Step>& steps, std::span<cons
   return result;
 }
 
-void write_steps(std::ostream& out, const std::vector<StepProfile>& steps) {
+void write_steps(std::ostream& out, const std::vector<StepProfile>& steps, int threads) {
   for (const StepProfile& step : steps) {
     out << "  " << step.op << ' ' << step.name << ": " << step.kernel;
     for (const std::string& output : step.outputs) out << " -> " << output;
     if (step.is_view) out << " (view)";
+    if (step.threads < threads && !step.is_view)
+      out << " (" << step.threads << (step.threads > 1 ? " threads)" : " thread)");
     if (step.milliseconds >= 0) {
       char text[32];
       std::snprintf(text, sizeof text, "  %.3f ms", step.milliseconds);
@@ -59,9 +62,9 @@ std::string to_string(const ProgramProfile& profile) {
       << " run once, threads " << profile.threads << ", arena " << human_bytes(static_cast<double>(profile.arena_bytes))
       << ", derived weights " << human_bytes(static_cast<double>(profile.derived_bytes)) << '\n';
   if (!profile.once.empty()) out << "once:\n";
-  write_steps(out, profile.once);
+  write_steps(out, profile.once, profile.threads);
   out << "each run:\n";
-  write_steps(out, profile.steps);
+  write_steps(out, profile.steps, profile.threads);
   return out.str();
 }
 

@@ -13,8 +13,7 @@ std::shared_ptr<Program> Program::compile(std::unique_ptr<Graph> graph, std::sha
   program->variables_ = std::move(variables);
   program->options_ = options;
   if (program->options_.threads == 0) program->options_.threads = available_processors();
-  // oneDNN's choice of kernel depends on the number of threads at the time it is asked.
-  use_threads(program->options_.threads);
+  const ThreadLease lease(program->options_.threads);
   Lowering(*program).run();
   program->persistent_ = AlignedBuffer(program->persistent_bytes_);
   return program;
@@ -23,6 +22,7 @@ std::shared_ptr<Program> Program::compile(std::unique_ptr<Graph> graph, std::sha
 void Program::prepare() {
   const std::lock_guard<std::mutex> lock(prepare_mutex_);
   if (prepared_version_ == variables_->version()) return;
+  const ThreadLease lease(options_.threads);
   const AlignedBuffer once(once_bytes_);
   // Weights that are stored elsewhere are in memory only while a step reads them.
   std::vector<std::shared_ptr<const void>> borrowed;
@@ -45,7 +45,8 @@ void Program::prepare() {
     for (int buffer : step.inputs) in.push_back(address(buffer));
     for (int buffer : step.outputs) out.push_back(address(buffer));
     const auto state = step.kernel->new_state();
-    step.kernel->run({in, out, address(step.scratch), state.get(), options_.threads, 0});
+    const FewerThreads fewer(step.threads);
+    step.kernel->run({in, out, address(step.scratch), state.get(), step.threads, 0});
     borrowed.clear();
   }
   prepared_version_ = variables_->version();

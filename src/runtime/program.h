@@ -57,6 +57,7 @@ struct Step {
   std::vector<int> inputs;   ///< buffer numbers, -1 where absent
   std::vector<int> outputs;  ///< -1 where nobody reads it
   int scratch = -1;
+  int threads = 0;  ///< with which it was made and is run
   /// Why better candidates declined, a line each.
   std::vector<std::string> declined;
 };

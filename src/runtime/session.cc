@@ -76,15 +76,16 @@ void Session::set_inputs(size_t first, std::span<const Tensor> inputs) {
 
 void Session::run_steps(size_t first, size_t last, const GradientCallback& on_gradient) {
   using Clock = std::chrono::steady_clock;
-  use_threads(program_->options().threads);
+  const ThreadLease lease(program_->options().threads);
   for (size_t s = first; s < last; ++s) {
     BoundStep& bound = bound_[s];
     for (const auto& [position, place] : bound.external)
       bound.inputs[position] = const_cast<void*>(input_addresses_[place]);
     const auto begin = profile_ ? Clock::now() : Clock::time_point();
     if (bound.step->kernel->alias_of_input < 0) {
+      const FewerThreads fewer(bound.step->threads);
       bound.step->kernel->run(
-          {bound.inputs, bound.outputs, bound.scratch, bound.state.get(), program_->options().threads, step_});
+          {bound.inputs, bound.outputs, bound.scratch, bound.state.get(), bound.step->threads, step_});
     }
     if (profile_) seconds_[s] += std::chrono::duration<double>(Clock::now() - begin).count();
     if (!on_gradient) continue;

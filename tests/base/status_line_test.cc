@@ -5,7 +5,8 @@
 #include <gtest/gtest.h>
 
 #include <memory>
-#include <thread>
+
+#include "support/patience.h"
 
 namespace thalweg::testing {
 namespace {
@@ -21,7 +22,7 @@ class LiveLine : public ::testing::Test {
     return text;
   }
   void wait_until_due() const {
-    while (!status_.due()) std::this_thread::sleep_for(std::chrono::milliseconds(5));
+    ASSERT_TRUE(eventually([&] { return status_.due(); }));
   }
 
   std::unique_ptr<std::FILE, decltype(&std::fclose)> file_{std::tmpfile(), std::fclose};

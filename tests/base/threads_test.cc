@@ -15,23 +15,38 @@ namespace thalweg::testing {
 namespace {
 
 TEST(Threads, RegionsGetWhatWasAskedFor) {
-  const int before = omp_get_max_threads();
-  omp_set_dynamic(1);
-  use_threads(3);
-  int given = 0;
+  const ThreadLease lease(3);
+  EXPECT_EQ(omp_get_max_threads(), 3);
+  std::atomic<int> given{0};
 #pragma omp parallel
-#pragma omp single
-  given = omp_get_num_threads();
-  EXPECT_EQ(given, 3);
-  omp_set_num_threads(before);
+  given += omp_get_num_threads();
+  EXPECT_EQ(given, 9);
+  const FewerThreads fewer(2);
+  given = 0;
+#pragma omp parallel
+  given += omp_get_num_threads();
+  EXPECT_EQ(given, 4);
 }
 
 TEST(Threads, AParallelRegionCannotHoldAnother) {
-  std::string text;
+  std::string text[2];
 #pragma omp parallel num_threads(2)
-#pragma omp single
-  text = error_text([] { use_threads(2); });
-  EXPECT_THAT(text, ::testing::HasSubstr("inside an OpenMP parallel region"));
+  text[omp_get_thread_num()] = error_text([] { const ThreadLease lease(2); });
+  for (const std::string& each : text) EXPECT_THAT(each, ::testing::HasSubstr("inside a parallel region"));
+}
+
+TEST(Threads, ALeaseThatTheSystemCannotGrantIsAnError) {
+  if (kSanitized) GTEST_SKIP() << "the sanitizers make stacks of their own";
+  const NoMoreThreads limit;
+  const std::string text = error_text([] { const ThreadLease lease(900); });
+  EXPECT_THAT(text, ::testing::HasSubstr("the system gives no further thread"));
+  EXPECT_THAT(text, ::testing::HasSubstr("900 are asked for"));
+  const ThreadLease small(1);
+}
+
+TEST(Threads, SillyNumbersAreErrors) {
+  EXPECT_THAT(error_text([] { const ThreadLease lease(0); }), ::testing::HasSubstr("at least 1"));
+  EXPECT_THAT(error_text([] { const ThreadLease lease(100000); }), ::testing::HasSubstr("at most 1024"));
 }
 
 TEST(Threads, AsManyCallsAsThreads) {

@@ -9,6 +9,7 @@
 #include <random>
 #include <thread>
 
+#include "support/patience.h"
 #include "thalweg/c_training.h"
 
 namespace {
@@ -329,11 +330,9 @@ TEST_F(Training, ASpareWaitsAndHasNoRowsBeforeItHasTheSeat) {
     EXPECT_EQ(tw_rendezvous_state(rendezvous, &result), TW_OK);
     return json::parse(text_of(result))["progress"].get<std::string>();
   };
-  for (int i = 0; i < 600 && progress().find("reads") == std::string::npos; ++i) {
-    std::this_thread::sleep_for(std::chrono::milliseconds(100));
-  }
+  EXPECT_TRUE(thalweg::testing::eventually([&] { return progress().find("reads") != std::string::npos; }));
   EXPECT_THAT(progress(), AllOf(HasSubstr("waiting for 1 of 2 workers to come"), HasSubstr(" reads, 1.2 M rows")));
-  EXPECT_EQ(waiting.wait_for(std::chrono::seconds(1)), std::future_status::timeout);
+  EXPECT_EQ(waiting.wait_for(std::chrono::milliseconds(300)), std::future_status::timeout);
   tw_training_free(first);
   EXPECT_EQ(waiting.get(), TW_OK);
   tw_training_free(spare);
@@ -366,7 +365,7 @@ TEST_F(Training, CancelEndsAWorkerThatWaitsForOthers) {
   auto running = std::async(std::launch::async, [&] { return tw_training_run(training, rows); });
   std::this_thread::sleep_for(std::chrono::milliseconds(200));
   tw_training_cancel(training);
-  ASSERT_EQ(running.wait_for(std::chrono::seconds(4)), std::future_status::ready);
+  ASSERT_TRUE(thalweg::testing::comes(running));
   EXPECT_EQ(running.get(), TW_ERROR);
   tw_training_free(training);
   tw_rows_free(rows);

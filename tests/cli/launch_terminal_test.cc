@@ -6,7 +6,10 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <csignal>
+
 #include "cli/program.h"
+#include "support/patience.h"
 
 namespace thalweg::testing {
 namespace {
@@ -31,10 +34,11 @@ std::string run_on_terminal(const std::string& script) {
     ::_exit(127);
   }
   std::string written;
-  char piece[4096];
-  // A terminal whose last process has gone is an error to read from.
-  for (ssize_t count = 0; (count = ::read(terminal, piece, sizeof piece)) > 0;) {
-    written.append(piece, static_cast<size_t>(count));
+  try {
+    written = read_to_end(terminal);
+  } catch (const std::exception& error) {
+    ADD_FAILURE() << error.what();
+    ::kill(pid, SIGKILL);
   }
   ::close(terminal);
   int status = 0;
@@ -74,8 +78,8 @@ const std::string kTrainAndTalk = TW_PROGRAM
 
 TEST(LaunchOnATerminal, LinesAndProgressAreNotMixed) {
   const std::string written = run_on_terminal(kTrainAndTalk);
-  // It was shown, and rewritten while lines came.
-  EXPECT_THAT(written, HasSubstr("\r2 workers  step "));
+  // It was shown, and rewritten while lines came. The begin is left out where one worker is slow, as in is_progress.
+  EXPECT_THAT(written, AnyOf(HasSubstr("\r2 workers  step "), HasSubstr("\rstep "), HasSubstr("\rloss ")));
   size_t talks = 0;
   for (const std::string& row : rows_of(written)) {
     if (row.find("talk") != std::string::npos) {

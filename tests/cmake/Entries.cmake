@@ -12,8 +12,6 @@ set(results_dir "${PROJECT_BINARY_DIR}/test-results")
 file(MAKE_DIRECTORY "${results_dir}")
 
 set(test_environment
-    # OpenMP threads that spin while they wait would starve the other tests that run at the same time.
-    "OMP_WAIT_POLICY=passive"
     "THALWEG_CACHE=${CMAKE_CURRENT_BINARY_DIR}/cache"
     "THALWEG_DEPS=${THALWEG_DEPS}"
     "ASAN_OPTIONS=detect_stack_use_after_return=1:strict_string_checks=1"

@@ -15,6 +15,7 @@
 #include "comm/socket_pair.h"
 #include "comm/strangers.h"
 #include "support/error_text.h"
+#include "support/patience.h"
 
 namespace thalweg::testing {
 namespace {
@@ -25,7 +26,7 @@ using ::testing::HasSubstr;
 using ::testing::Not;
 
 constexpr const char* kSecret = "secret";
-constexpr std::chrono::seconds kLong{120};
+const std::chrono::milliseconds kLong = 2 * patience();
 
 /// Connections to a port of this host that are established, also those that nobody has accepted yet.
 int connections_to(int port) {
@@ -105,10 +106,7 @@ TEST_F(Crowd, AsManyMembersAsTheGroupHasMayComeAtOnce) {
   sizes.push_back(size_of_group(0));
   ASSERT_TRUE(logged("worker 0 has come"));
   for (int i = 1; i < kMembers; ++i) sizes.push_back(size_of_group(i));
-  const Deadline deadline(kLong);
-  while (connections_to(port()) < kMembers && !deadline.expired()) {
-    std::this_thread::sleep_for(std::chrono::milliseconds(10));
-  }
+  EXPECT_TRUE(eventually([&] { return connections_to(port()) >= kMembers; }));
   hold(false);
   for (auto& size : sizes) EXPECT_EQ(size.get(), size_t{kMembers});
   EXPECT_THAT(log(), Not(HasSubstr("refused")));

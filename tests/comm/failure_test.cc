@@ -14,15 +14,11 @@ using comm::Communicator;
 using comm::FailureKind;
 using ::testing::HasSubstr;
 
-double seconds_since(std::chrono::steady_clock::time_point begin) {
-  return std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
-}
-
 /// By what the members of a group are connected: memory, sockets or tls.
 class Failures : public ::testing::TestWithParam<std::string> {
  protected:
   static bool memory() { return GetParam() == "memory"; }
-  static LocalGroup make_group(int size, double timeout = 20) {
+  static LocalGroup make_group(int size, std::chrono::duration<double> timeout = patience()) {
     return LocalGroup(memory() ? LocalGroup::one_host(size) : LocalGroup::own_hosts(size), 1, timeout,
                       GetParam() == "tls");
   }
@@ -32,26 +28,24 @@ INSTANTIATE_TEST_SUITE_P(Transports, Failures, ::testing::Values("memory", "sock
                          [](const auto& test) { return test.param; });
 
 TEST_P(Failures, AMemberThatStaysAwayIsATimeoutThatNamesIt) {
-  LocalGroup group = make_group(3, 0.3);
-  group.run([&](Communicator& member) {
-    if (member.rank() == 2) return;
-    std::vector<float> values(1000);
-    const auto begin = std::chrono::steady_clock::now();
-    const comm::Status status = member.all_reduce(values.data(), values.size(), DType::kF32);
-    ASSERT_FALSE(status.ok());
-    EXPECT_EQ(status.failure().kind, FailureKind::kTimeout);
-    // By a tree one of the two waits for the other, which waits for the third.
-    EXPECT_GE(status.failure().peer, 0);
-    if (memory()) {
-      EXPECT_EQ(status.failure().peer, 2) << status.failure().text();
-    }
-    EXPECT_GE(status.failure().seconds, 0.29);
-    EXPECT_LT(seconds_since(begin), 60);
-    // And so is every later call, at once.
-    const auto again = std::chrono::steady_clock::now();
-    EXPECT_FALSE(member.barrier().ok());
-    EXPECT_LT(seconds_since(again), 60);
-  });
+  // Where one of the two that come is late by as much as they wait, it is taken for the one that stays away.
+  EXPECT_TRUE(in_some_attempt([] {
+    LocalGroup group = make_group(3, std::chrono::milliseconds(300));
+    std::atomic<int> right{0};
+    group.run([&](Communicator& member) {
+      if (member.rank() == 2) return;
+      std::vector<float> values(1000);
+      const comm::Status status = member.all_reduce(values.data(), values.size(), DType::kF32);
+      ASSERT_FALSE(status.ok());
+      EXPECT_EQ(status.failure().kind, FailureKind::kTimeout);
+      EXPECT_GE(status.failure().seconds, 0.29);
+      // By a tree one of the two waits for the other, which waits for the third.
+      right += status.failure().peer == 2 || (!memory() && status.failure().peer >= 0) ? 1 : 0;
+      // And so is every later call.
+      EXPECT_FALSE(member.barrier().ok());
+    });
+    return right == 2;
+  }));
 }
 
 TEST_P(Failures, AbortEndsAWaitAtOnce) {
@@ -64,10 +58,9 @@ TEST_P(Failures, AbortEndsAWaitAtOnce) {
     EXPECT_THAT(reduced.failure().text(), HasSubstr("rank 1 was lost"));
   });
   std::this_thread::sleep_for(std::chrono::milliseconds(50));
-  const auto begin = std::chrono::steady_clock::now();
+  // Nothing else ends the wait with this failure.
   group.member(0).abort("rank 1 was lost");
   waiting.join();
-  EXPECT_LT(seconds_since(begin), 15);
   int32_t value = 0;
   const comm::Status received = group.member(0).receive(1, 3, &value, sizeof value);
   ASSERT_FALSE(received.ok());
@@ -75,7 +68,7 @@ TEST_P(Failures, AbortEndsAWaitAtOnce) {
 }
 
 TEST_P(Failures, SizesThatDifferAreReported) {
-  LocalGroup group = make_group(2, 5);
+  LocalGroup group = make_group(2);
   group.run([&](Communicator& member) {
     std::vector<std::byte> data(100);
     if (member.rank() == 0) {
@@ -91,7 +84,7 @@ TEST_P(Failures, SizesThatDifferAreReported) {
 
 TEST(SocketFailures, AConnectionThatBreaksNamesThePeer) {
   for (const bool tls : {false, true}) {
-    LocalGroup group(LocalGroup::own_hosts(2), 1, 20, tls);
+    LocalGroup group(LocalGroup::own_hosts(2), 1, patience(), tls);
     group.remove(1);
     std::vector<float> values(100000);
     const comm::Status status = group.member(0).all_reduce(values.data(), values.size(), DType::kF32);

@@ -37,7 +37,7 @@ inline std::vector<Layout> layouts() {
 class InEveryLayout : public ::testing::TestWithParam<Layout> {
  protected:
   InEveryLayout() {
-    if (!under_mpirun()) local_.emplace(GetParam().hosts, GetParam().streams, 20, GetParam().tls);
+    if (!under_mpirun()) local_.emplace(GetParam().hosts, GetParam().streams, patience(), GetParam().tls);
   }
   /// Runs `body` for every member that lives in this process.
   void run(const std::function<void(comm::Communicator&)>& body) {

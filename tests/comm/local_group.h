@@ -11,6 +11,7 @@
 #include "comm/mesh.h"
 #include "comm/ring_link.h"
 #include "comm/socket_pair.h"
+#include "support/patience.h"
 
 namespace thalweg::testing {
 
@@ -32,7 +33,8 @@ class CountingLink : public comm::SocketLink {
 /// by sockets, `streams` for each pair, under TLS if asked for.
 class LocalGroup {
  public:
-  explicit LocalGroup(comm::Hosts hosts, int streams = 1, double timeout = 20, bool tls = false) {
+  explicit LocalGroup(comm::Hosts hosts, int streams = 1, std::chrono::duration<double> timeout = patience(),
+                      bool tls = false) {
     size_t size = 0;
     for (const auto& host : hosts) size += host.size();
     std::vector<std::vector<comm::PeerLinks>> links(size);
@@ -54,8 +56,7 @@ class LocalGroup {
         const bool own = std::find(ranks.begin(), ranks.end(), static_cast<int>(rank)) != ranks.end();
         if (own && ranks.size() > 1) host = std::make_unique<comm::HostGroup>(areas[rank], ranks, member[rank]);
       }
-      members_.push_back(std::make_unique<comm::GroupCommunicator>(mesh, std::move(host), hosts,
-                                                                   std::chrono::duration<double>(timeout), lane));
+      members_.push_back(std::make_unique<comm::GroupCommunicator>(mesh, std::move(host), hosts, timeout, lane));
     }
   }
 

@@ -10,6 +10,7 @@
 
 #include "comm/control_channel.h"
 #include "comm/socket.h"
+#include "support/patience.h"
 
 namespace thalweg::testing {
 namespace {
@@ -18,7 +19,7 @@ using comm::FileDescriptor;
 using ::testing::HasSubstr;
 
 constexpr const char* kSecret = "secret";
-constexpr std::chrono::seconds kLong{120};
+const std::chrono::milliseconds kLong = 2 * patience();
 
 /// Member 0 waits for the connection of member 1, who is known to the rendezvous and does nothing more.
 class MemberPort : public ::testing::TestWithParam<bool> {

@@ -59,6 +59,7 @@ class Tap {
     std::string packet(1U << 17U, '\0');
     bool more = true;
     while (more || !stop_.load()) {
+      // patience: it is waited for again until the test is over
       more = comm::wait_ready(socket_.get(), false, Deadline(std::chrono::milliseconds(20)));
       const ssize_t count = more ? ::recv(socket_.get(), packet.data(), packet.size(), MSG_DONTWAIT) : 0;
       if (count <= 0) continue;

@@ -7,6 +7,7 @@
 
 #include "comm/socket.h"
 #include "comm/socket_pair.h"
+#include "support/patience.h"
 
 namespace thalweg::testing {
 namespace {
@@ -170,29 +171,28 @@ TEST(TlsLink, AHandshakeCutShortIsAClosedConnection) {
     if (after_first_message) pair.accepting->handshake();
     pair.accepting.reset();
     std::string error;
-    const Deadline deadline(std::chrono::seconds(60));
+    const Deadline deadline(patience());
     const bool done = pair.connecting->handshake(deadline, error);
     // The connecting end may have all it needs; it learns of the end as soon as it reads.
     if (done) error = error_of(*pair.connecting);
     EXPECT_THAT(error, ::testing::AnyOf(HasSubstr("connection closed"), HasSubstr("reset"), HasSubstr("Broken pipe")));
-    EXPECT_LT(deadline.elapsed(), 30);
+    EXPECT_FALSE(deadline.expired());
   }
 }
 
 TEST(TlsLink, ASilentPeerEndsAtTheDeadline) {
   const TlsPair pair;
   std::string error;
-  const Deadline deadline(std::chrono::milliseconds(200));
+  const Deadline deadline(std::chrono::milliseconds(200));  // patience: nothing comes before it
   EXPECT_FALSE(pair.connecting->handshake(deadline, error));
   EXPECT_THAT(error, HasSubstr("no answer"));
   EXPECT_GE(deadline.elapsed(), 0.19);
-  EXPECT_LT(deadline.elapsed(), 30);
 }
 
 TEST(TlsLink, AConnectionResetInTheMiddleIsAnError) {
   const FileDescriptor listener = comm::listen_tcp({"127.0.0.1", 0});
   std::string error;
-  const Deadline deadline(std::chrono::seconds(60));
+  const Deadline deadline(patience());
   SocketPair sockets;
   sockets.ours = comm::connect_tcp({"127.0.0.1", comm::port_of(listener)}, deadline, error);
   ASSERT_TRUE(sockets.ours.valid()) << error;
@@ -201,12 +201,12 @@ TEST(TlsLink, AConnectionResetInTheMiddleIsAnError) {
   const linger at_once{1, 0};
   ASSERT_EQ(::setsockopt(sockets.theirs.get(), SOL_SOCKET, SO_LINGER, &at_once, sizeof at_once), 0);
   TlsPair pair(std::move(sockets));
-  for (int i = 0; i < 1000 && !pair.shake_hands(); ++i) ::usleep(1000);
+  ASSERT_TRUE(eventually([&] { return pair.shake_hands(); }));
   const std::string text = patterned(100000);
   const iovec piece{const_cast<char*>(text.data()), text.size()};
   std::vector<char> some(1000);
   EXPECT_EQ(pair.connecting->write_some({&piece, 1}).error, "");
-  while (pair.accepting->read_some(some.data(), some.size()).bytes == 0 && !deadline.expired()) ::usleep(1000);
+  ASSERT_TRUE(eventually([&] { return pair.accepting->read_some(some.data(), some.size()).bytes > 0; }));
   pair.accepting.reset();
   IoResult result;
   while (result.error.empty() && !deadline.expired()) result = pair.connecting->write_some({&piece, 1});

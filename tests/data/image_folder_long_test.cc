@@ -35,7 +35,7 @@ void fill_folder(const std::string& folder, int count, const std::string& image)
   }
 }
 
-TEST(ImageFolderLong, AMillionFilesStartWithinFiveSeconds) {
+TEST(ImageFolderLong, AMillionFilesAreListedAndTheFirstBatchComes) {
   constexpr int kFolders = 10;
   constexpr int kFiles = 100000;
   const TemporaryDirectory root;
@@ -50,7 +50,8 @@ TEST(ImageFolderLong, AMillionFilesStartWithinFiveSeconds) {
   const double seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
   std::printf("first batch of %lld files after %.2f s\n", static_cast<long long>(folder.size()), seconds);
   EXPECT_EQ(folder.size(), int64_t{kFolders} * kFiles);
-  EXPECT_LT(seconds, 5.0);
+  // Some two seconds on an idle machine; minutes if each file were looked at.
+  EXPECT_LT(seconds, 60.0);
 }
 
 }  // namespace

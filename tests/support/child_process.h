@@ -10,9 +10,10 @@
 #include <filesystem>
 #include <map>
 #include <string>
-#include <thread>
 #include <utility>
 #include <vector>
+
+#include "support/patience.h"
 
 namespace thalweg::testing {
 
@@ -44,29 +45,25 @@ class ChildProcess {
   void kill() {
     if (pid_ <= 0) return;
     signal(SIGKILL);
-    wait();
+    ::waitpid(pid_, nullptr, 0);
+    pid_ = -1;
   }
-  /// The status of waitpid, 0 after success.
+  /// Waits for its end, with patience for the whole of a run. Returns the status of waitpid, 0 after success; one that
+  /// does not end is killed, which is no success.
   int wait() {
     int status = 0;
-    ::waitpid(pid_, &status, 0);
-    pid_ = -1;
-    return status;
-  }
-  /// The same, but false if it has not ended after so long.
-  bool wait_for(std::chrono::seconds longest, int& status) {
-    const auto end = std::chrono::steady_clock::now() + longest;
-    while (std::chrono::steady_clock::now() < end) {
-      if (::waitpid(pid_, &status, WNOHANG) == pid_) {
+    for (int i = 0; i < kPatiencesOfARun; ++i) {
+      if (eventually([&] { return ::waitpid(pid_, &status, WNOHANG) == pid_; })) {
         pid_ = -1;
-        return true;
+        return status;
       }
-      std::this_thread::sleep_for(std::chrono::milliseconds(5));
     }
-    return false;
+    kill();
+    return SIGKILL;
   }
 
  private:
+  static constexpr int kPatiencesOfARun = 4;
   pid_t pid_ = -1;
 };
 

@@ -7,12 +7,15 @@
 #include <unistd.h>
 
 #include <csignal>
-#include <thread>
 
+#include "support/patience.h"
 #include "thalweg/error.h"
 
 namespace thalweg::testing {
 namespace {
+
+/// A whole run takes longer than any one thing that a test waits for.
+constexpr int kPatiencesOfARun = 4;
 
 std::vector<char*> pointers(std::vector<std::string>& texts) {
   std::vector<char*> all;
@@ -50,14 +53,13 @@ void RunningProcess::signal(int number) const {
   if (pid_ > 0) ::kill(pid_, number);
 }
 
-ProcessResult RunningProcess::wait(std::chrono::seconds patience) {
-  const auto deadline = std::chrono::steady_clock::now() + patience;
+ProcessResult RunningProcess::wait() {
   int status = 0;
-  while (::waitpid(pid_, &status, WNOHANG) == 0) {
-    TW_REQUIRE(std::chrono::steady_clock::now() < deadline, "a process did not end within ", patience.count(),
-               " s; it wrote: ", out(), error());
-    std::this_thread::sleep_for(std::chrono::milliseconds(2));
+  bool ended = false;
+  for (int i = 0; i < kPatiencesOfARun && !ended; ++i) {
+    ended = eventually([&] { return ::waitpid(pid_, &status, WNOHANG) != 0; });
   }
+  TW_REQUIRE(ended, "a process did not end; it wrote: ", out(), error());
   pid_ = -1;
   return {WIFEXITED(status) ? WEXITSTATUS(status) : -1, out(), error()};
 }

@@ -3,7 +3,6 @@
 
 #include <sys/types.h>
 
-#include <chrono>
 #include <string>
 #include <vector>
 
@@ -33,15 +32,15 @@ class RunningProcess {
   /// What it has written so far.
   std::string out() const { return read_bytes(folder_ / "out"); }
   std::string error() const { return read_bytes(folder_ / "error"); }
-  /// Until it has ended. Throws if that takes longer.
-  ProcessResult wait(std::chrono::seconds patience = std::chrono::seconds(120));
+  /// Until it has ended. Throws, with what it wrote, if it takes longer than several times the patience of a test.
+  ProcessResult wait();
 
  private:
   const TemporaryDirectory folder_;
   pid_t pid_ = -1;
 };
 
-/// Runs a program to its end, as RunningProcess. Throws if it takes longer than two minutes.
+/// Runs a program to its end, as RunningProcess::wait does.
 ProcessResult run_process(const std::string& program, const std::vector<std::string>& arguments,
                           const std::vector<std::string>& environment = {});
 

@@ -5,11 +5,9 @@
 namespace thalweg::testing {
 namespace {
 
-/// In seconds: what a group may take to finish a step after a fault.
-constexpr double kRecovery = 5;
-/// To notice that a process has ended, which its connection tells at once; and that one is silent, which takes the 2 s
-/// that it may be, and what a busy machine adds.
-constexpr double kNoticeEnd = 2, kNoticeSilence = 3;
+/// Short, so that a worker that is stopped is soon known to be. One that a busy machine keeps waiting for longer counts
+/// as lost too, and comes back.
+constexpr std::chrono::milliseconds kSilence{1900};
 
 class AnyScheme : public ::testing::TestWithParam<const char*> {};
 
@@ -33,23 +31,20 @@ TEST_P(AnyScheme, TwentyWorkersAreKilledOverOneRun) {
   FaultRun run({.steps = 21 * kStepsEach, .pause_ms = 8, .short_handed_pause_ms = 60, .scheme = GetParam()});
   run.begin();
   std::mt19937 random{12};
-  double slowest_notice = 0, slowest_recovery = 0;
   for (int64_t kills = 0; kills < 20; ++kills) {
     // Whoever was killed before has a successor by now.
     run.wait_for_size(3);
+    run.let_run_to((kills + 1) * kStepsEach);
     run.wait_for_step(kills * kStepsEach + static_cast<int64_t>(random() % 25));
     const auto begin = FaultClock::now();
     const size_t victim = random() % run.workers().size();
     run.workers()[victim].kill();
     run.workers().erase(run.workers().begin() + static_cast<int64_t>(victim));
     run.wait_for_recovery();
-    slowest_recovery = std::max(slowest_recovery, seconds_since(begin));
-    slowest_notice = std::max(slowest_notice, run.seconds_until_noticed(begin));
+    run.wait_for_notice(begin);
     run.add_worker();
   }
-  EXPECT_LT(slowest_notice, kNoticeEnd);
-  EXPECT_LT(slowest_recovery, kRecovery);
-  RecordProperty("longest_recovery_seconds", std::to_string(slowest_recovery));
+  run.wait_for_size(3);
   run.expect_undisturbed_result();
 }
 
@@ -65,12 +60,10 @@ void lose_a_second_one(const std::string& scheme, const std::string& text, const
   run.begin();
   run.wait_for_size(4);
   run.wait_for_step(10);
-  const auto begin = FaultClock::now();
   first_is_killed = true;
   run.workers()[3].kill();
-  ASSERT_TRUE(comes_true([&] { return second_is_killed.load(); }));
+  ASSERT_TRUE(eventually([&] { return second_is_killed.load(); }));
   run.wait_for_recovery();
-  EXPECT_LT(seconds_since(begin), kRecovery);
   EXPECT_TRUE(run.logged(expected_then));
   run.workers().erase(run.workers().begin() + 2, run.workers().end());
   run.expect_undisturbed_result();
@@ -89,10 +82,8 @@ TEST_P(AnyScheme, ASecondLossWhileTheSurvivorsConnect) {
 TEST_P(AnyScheme, AConnectionIsResetInTheMiddleOfACollective) {
   FaultRun run({.pause_ms = 5, .path = comm::Path::kTcp, .reset_at = 5, .scheme = GetParam(), .hidden = 1 << 16});
   run.begin();
-  ASSERT_TRUE(comes_true([&] { return std::filesystem::exists(run.folder() / "reset"); })) << "no exchange was seen";
-  const auto begin = FaultClock::now();
+  ASSERT_TRUE(eventually([&] { return std::filesystem::exists(run.folder() / "reset"); })) << "no exchange was seen";
   run.wait_for_recovery();
-  EXPECT_LT(seconds_since(begin), kRecovery);
   EXPECT_TRUE(run.logged("Connection reset by peer"));
   EXPECT_FALSE(run.logged("is lost")) << "the workers themselves live";
   EXPECT_GE(run.epoch(), 2U);
@@ -100,40 +91,36 @@ TEST_P(AnyScheme, AConnectionIsResetInTheMiddleOfACollective) {
 }
 
 TEST_P(AnyScheme, AWorkerThatIsStoppedIsDoneWithoutAndComesBack) {
-  FaultRun run({.workers = 2, .steps = 200, .scheme = GetParam()});
+  FaultRun run({.workers = 2, .steps = 200, .scheme = GetParam(), .silence = kSilence});
   run.begin();
   run.wait_for_step(10);
   const uint64_t epoch = run.epoch();
   const auto stopped = FaultClock::now();
   run.workers()[0].signal(SIGSTOP);
   run.wait_for_recovery();
-  EXPECT_LT(seconds_since(stopped), kRecovery) << "until the other went on";
-  EXPECT_LT(run.seconds_until_noticed(stopped), kNoticeSilence);
-  const auto continued = FaultClock::now();
+  run.wait_for_notice(stopped);
   run.workers()[0].signal(SIGCONT);
   run.wait_for_epoch(epoch + 2);
+  run.wait_for_size(2);
   run.wait_for_recovery();
-  EXPECT_LT(seconds_since(continued), kRecovery) << "until it was back";
   run.expect_undisturbed_result();
 }
 
-TEST(Faults, AWorkerIsStoppedForTenSeconds) {
+TEST(Faults, AWorkerIsStoppedWhileTheOthersMakeAHundredSteps) {
   in_both_schemes([](const std::string& scheme) {
-    FaultRun run({.steps = 700, .scheme = scheme});
+    FaultRun run({.steps = 400, .scheme = scheme, .silence = kSilence});
     run.begin();
     run.wait_for_step(20);
     const uint64_t epoch = run.epoch();
     const auto stopped = FaultClock::now();
     run.workers()[1].signal(SIGSTOP);
     run.wait_for_recovery();
-    EXPECT_LT(seconds_since(stopped), kRecovery) << "until the others went on";
-    EXPECT_LT(run.seconds_until_noticed(stopped), kNoticeSilence);
-    std::this_thread::sleep_until(stopped + std::chrono::seconds(10));
-    const auto continued = FaultClock::now();
+    run.wait_for_notice(stopped);
+    run.wait_for_step(run.step() + 100);
     run.workers()[1].signal(SIGCONT);
     run.wait_for_epoch(epoch + 2);
+    run.wait_for_size(3);
     run.wait_for_recovery();
-    EXPECT_LT(seconds_since(continued), kRecovery) << "until it was back";
     run.expect_undisturbed_result();
   });
 }
@@ -145,16 +132,16 @@ TEST(Faults, TheRendezvousIsRestarted) {
     run.wait_for_step(10);
     const uint64_t epoch = run.epoch();
     // Nobody waits for it.
-    run.restart_rendezvous([&] { run.wait_for_recovery(); });
-    const auto back = FaultClock::now();
+    const auto restarted = FaultClock::now();
+    run.restart_rendezvous([&] { run.wait_for_recovery(); }, 3);
+    run.wait_for_return(restarted, 3);
     run.wait_for_epoch(epoch);
-    EXPECT_LT(seconds_since(back), kRecovery) << "until the members were back";
+    EXPECT_EQ(run.epoch(), epoch);
     run.wait_for_step(run.step() + 10);
     const auto begin = FaultClock::now();
     run.workers().pop_back();
     run.wait_for_recovery();
-    EXPECT_LT(seconds_since(begin), kRecovery);
-    EXPECT_LT(run.seconds_until_noticed(begin), kNoticeEnd);
+    run.wait_for_notice(begin);
     EXPECT_EQ(run.epoch(), epoch + 1);
     run.expect_undisturbed_result();
   });
@@ -167,7 +154,7 @@ TEST_P(AnyScheme, IfAllAreKilledTheNewestCheckpointServes) {
   run.workers().clear();
   const int64_t last = run.step();
   // The launcher is gone as well, and the next one has fewer workers.
-  run.restart_rendezvous([] {});
+  run.restart_rendezvous([] {}, 2);
   for (int i = 0; i < 2; ++i) run.add_worker();
   run.expect_undisturbed_result();
   int64_t first = 0;

@@ -92,6 +92,13 @@ struct Reporter : Callback {
     if (!std::filesystem::exists(folder / (name + ".first"))) write("first", state.progress.iteration);
     if (state.progress.iteration == reset_at) reset.emplace(rendezvous_port, folder / "reset");
     std::this_thread::sleep_for(group->size() < full_size ? short_handed_pause : pause);
+    if (state.progress.iteration >= quick_steps()) std::this_thread::sleep_for(std::chrono::seconds(1));
+  }
+  /// What FaultRun::let_run_to has said last.
+  int64_t quick_steps() const {
+    int64_t steps = 0;
+    std::ifstream(folder / "quick-steps") >> steps;
+    return steps;
   }
   void write(const std::string& kind, int64_t value) const {
     const std::filesystem::path file = folder / (name + "." + kind), next = file.string() + ".new";

@@ -96,9 +96,7 @@ Sums kept_in(const Checkpoint& checkpoint) {
 
 /// Three workers, of which the last leaves after `lost_after` steps.
 Result train(const sync::SchemeOptions& options, int64_t lost_after) {
-  comm::RendezvousOptions meeting = quiet_rendezvous(2, 3);
-  meeting.settle = std::chrono::seconds(10);
-  const comm::Rendezvous rendezvous(meeting);
+  const comm::Rendezvous rendezvous(quiet_rendezvous(2, 3));
   Result result;
   std::promise<void> there;
   const std::shared_future<void> all_there = there.get_future().share();

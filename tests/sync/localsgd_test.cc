@@ -63,9 +63,10 @@ class LocalSgdGroup : public ::testing::Test {
   std::vector<NamedTensor> train(const comm::Rendezvous& rendezvous, const std::shared_ptr<Callback>& callback) const {
     Model model(two_layers());
     TrainOptions own = options_;
+    const std::shared_ptr<comm::Group> group = comm::Group::join(member_of(rendezvous.address()));
+    show_group(callback, group);
     own.callbacks = {callback};
-    own.scheme = sync::make_scheme({.name = "localsgd", .options = {{"period", 5}}},
-                                   comm::Group::join(member_of(rendezvous.address())));
+    own.scheme = sync::make_scheme({.name = "localsgd", .options = {{"period", 5}}}, group);
     Trainer trainer(model, squared_error(), optim::sgd({.momentum = 0.9}), own);
     trainer.fit(data_);
     return parameters_of(model);
@@ -83,9 +84,7 @@ class LocalSgdGroup : public ::testing::Test {
 TEST_F(LocalSgdGroup, TheOthersGoOnWithoutOneThatIsLost) {
   // At the average of step 15, and between two.
   for (const int64_t lost_at : {14, 17}) {
-    comm::RendezvousOptions all_three = quiet_rendezvous(1, 3);
-    all_three.settle = std::chrono::seconds(10);
-    const comm::Rendezvous rendezvous(all_three);
+    const comm::Rendezvous rendezvous(quiet_rendezvous(1, 3));
     const auto watch = std::make_shared<Watch>();
     const auto member = [&](const std::shared_ptr<Callback>& callback) {
       return std::async(std::launch::async, [&, callback] { return train(rendezvous, callback); });
@@ -100,11 +99,10 @@ TEST_F(LocalSgdGroup, TheOthersGoOnWithoutOneThatIsLost) {
 }
 
 TEST_F(LocalSgdGroup, ANewcomerIsAdmittedAtAnAverage) {
-  const comm::Rendezvous rendezvous(quiet_rendezvous(1, 2));
-  const auto watch = std::make_shared<Watch>(), late = std::make_shared<Watch>();
-  watch->pause = std::chrono::milliseconds(20);
+  const comm::Rendezvous rendezvous(open_rendezvous(1, 2));
+  const auto watch = watch_until(2), late = std::make_shared<Watch>();
   auto first = std::async(std::launch::async, [&] { return train(rendezvous, watch); });
-  while (watch->steps < 3) std::this_thread::sleep_for(std::chrono::milliseconds(1));
+  ASSERT_TRUE(eventually([&] { return watch->steps >= 3; }));
   auto second = std::async(std::launch::async, [&] { return train(rendezvous, late); });
   expect_one_good_result(first.get(), second.get());
   ASSERT_EQ(late->losses.size(), 60U);

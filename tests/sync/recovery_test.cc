@@ -11,9 +11,11 @@ namespace {
 std::vector<NamedTensor> train_member(const std::string& address, TrainOptions options, const data::Dataset& data,
                                       std::shared_ptr<Callback> callback) {
   Model model(two_layers());
+  const std::shared_ptr<comm::Group> group = comm::Group::join(member_of(address));
+  show_group(callback, group);
   options.callbacks = {std::move(callback)};
-  options.scheme = sync::make_scheme({}, comm::Group::join(member_of(address)));
-  Trainer trainer(model, squared_error(), optim::adam(), options);
+  options.scheme = sync::make_scheme({}, group);
+  Trainer trainer(model, squared_error(), smooth_adam(), options);
   trainer.fit(data);
   return weights_of(model);
 }
@@ -26,7 +28,7 @@ class Recovery : public ::testing::Test {
     Model model(two_layers());
     TrainOptions alone = options_;
     alone.callbacks = {reference_};
-    Trainer trainer(model, squared_error(), optim::adam(), alone);
+    Trainer trainer(model, squared_error(), smooth_adam(), alone);
     trainer.fit(data_);
     expected_ = weights_of(model);
   }
@@ -44,9 +46,7 @@ class Recovery : public ::testing::Test {
 };
 
 TEST_F(Recovery, TheOthersEndWithTheWeightsOfAnUndisturbedRun) {
-  comm::RendezvousOptions all_three = quiet_rendezvous(1, 3);
-  all_three.settle = std::chrono::seconds(10);
-  const comm::Rendezvous rendezvous(all_three);
+  const comm::Rendezvous rendezvous(quiet_rendezvous(1, 3));
   const auto watch = std::make_shared<Watch>();
   auto first = std::async(std::launch::async, train_member, rendezvous.address(), options_, std::cref(data_), watch);
   auto second = std::async(std::launch::async, train_member, rendezvous.address(), options_, std::cref(data_),
@@ -64,11 +64,10 @@ TEST_F(Recovery, TheOthersEndWithTheWeightsOfAnUndisturbedRun) {
 }
 
 TEST_F(Recovery, ANewcomerIsBroughtUpToDate) {
-  const comm::Rendezvous rendezvous(quiet_rendezvous(1, 2));
-  const auto watch = std::make_shared<Watch>();
-  watch->pause = std::chrono::milliseconds(20);
+  const comm::Rendezvous rendezvous(open_rendezvous(1, 2));
+  const auto watch = watch_until(2);
   auto first = std::async(std::launch::async, train_member, rendezvous.address(), options_, std::cref(data_), watch);
-  while (watch->steps < 5) std::this_thread::sleep_for(std::chrono::milliseconds(1));
+  ASSERT_TRUE(eventually([&] { return watch->steps >= 5; }));
   const auto late = std::make_shared<Watch>();
   auto second = std::async(std::launch::async, train_member, rendezvous.address(), options_, std::cref(data_), late);
   EXPECT_LT(parameter_difference(first.get(), expected_), 1e-5);
@@ -94,7 +93,7 @@ TEST_F(Recovery, AStopAtOneWorkerStopsAllAtTheSameStep) {
       const auto callback = std::make_shared<StopAt>();
       own.callbacks = {callback};
       own.scheme = sync::make_scheme({}, comm::Group::join(member_of(rendezvous.address())));
-      Trainer trainer(model, squared_error(), optim::adam(), own);
+      Trainer trainer(model, squared_error(), smooth_adam(), own);
       if (stops) callback->trainer = &trainer;
       trainer.fit(data_);
       return trainer.state().progress.iteration;

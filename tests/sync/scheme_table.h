@@ -3,6 +3,7 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <filesystem>
 #include <functional>
 
@@ -54,8 +55,10 @@ inline std::vector<NamedTensor> train_member(const SmallJob& job, const sync::Sc
                                              const std::string& resume = "") {
   Model model(two_layers());
   TrainOptions own = job.options;
+  const std::shared_ptr<comm::Group> group = comm::Group::join(member_of(rendezvous));
+  show_group(callback, group);
   if (callback != nullptr) own.callbacks = {std::move(callback)};
-  own.scheme = sync::make_scheme(scheme, comm::Group::join(member_of(rendezvous)));
+  own.scheme = sync::make_scheme(scheme, group);
   Trainer trainer(model, squared_error(), job.optimizer(), own);
   if (!resume.empty()) trainer.resume(resume);
   trainer.fit(SmallJob::data());
@@ -118,6 +121,59 @@ inline void expect_same(const sync::SchemeOptions& scheme, const sync::SchemeOpt
   EXPECT_LT(difference(one[0], two[0]), tolerance);
 }
 
+/// Nobody waits for anybody: the others make half of their steps while one of the workers stands at its first.
+inline void expect_nobody_waits(const sync::SchemeOptions& scheme, int workers) {
+  const SmallJob job;
+  const comm::Rendezvous rendezvous(quiet_rendezvous(workers, workers));
+  std::vector<std::shared_ptr<Watch>> watches;
+  for (int i = 0; i < workers; ++i) watches.push_back(std::make_shared<Watch>());
+  watches[0]->hold_at = 1;
+  watches[0]->may_go_on = [&] {
+    return std::all_of(watches.begin() + 1, watches.end(), [](const auto& watch) { return watch->steps >= 30; });
+  };
+  std::vector<std::future<std::vector<NamedTensor>>> pending;
+  for (const auto& watch : watches) {
+    // Steps that take no time would all be made with the weights of the beginning.
+    watch->pause = std::chrono::milliseconds(2);
+    pending.push_back(
+        std::async(std::launch::async, [&] { return train_member(job, scheme, rendezvous.address(), watch); }));
+  }
+  std::vector<std::vector<NamedTensor>> results;
+  for (auto& entry : pending) results.push_back(entry.get());
+  for (const auto& weights : results) EXPECT_EQ(difference(weights, results[0]), 0) << "workers differ";
+}
+
+/// How far the weights of workers are from each other's, at most, after 40 of 60 steps.
+inline double disagreement(const sync::SchemeOptions& scheme, int workers) {
+  struct Look : Callback {
+    const Model* model = nullptr;
+    std::vector<NamedTensor> seen;
+    void on_step(const TrainState& state) override {
+      if (state.progress.iteration == 40) seen = parameters_of(*model);
+    }
+  };
+  const SmallJob job;
+  const comm::Rendezvous rendezvous(quiet_rendezvous(workers, workers));
+  std::vector<std::future<std::vector<NamedTensor>>> pending;
+  for (int i = 0; i < workers; ++i) {
+    pending.push_back(std::async(std::launch::async, [&] {
+      Model model(two_layers());
+      const auto look = std::make_shared<Look>();
+      look->model = &model;
+      TrainOptions own = job.options;
+      own.callbacks = {look};
+      own.scheme = sync::make_scheme(scheme, comm::Group::join(member_of(rendezvous.address())));
+      Trainer(model, squared_error(), job.optimizer(), own).fit(SmallJob::data());
+      return look->seen;
+    }));
+  }
+  std::vector<std::vector<NamedTensor>> seen;
+  for (auto& entry : pending) seen.push_back(entry.get());
+  double most = 0;
+  for (const auto& weights : seen) most = std::max(most, difference(weights, seen[0]));
+  return most;
+}
+
 inline const std::vector<SchemeRow>& scheme_rows() {
   const auto of_one = [](const std::string& name) {
     const sync::SchemeOptions scheme{.name = name};
@@ -157,13 +213,22 @@ inline const std::vector<SchemeRow>& scheme_rows() {
          const auto results = train_group(workers, job, {.name = "d-psgd"});
          EXPECT_LT(loss_of(results[0]), 0.3 * untrained_loss());
          EXPECT_GT(difference(results[0], train_alone(job)), 1e-4) << "it is not decentral";
+         const double mixed = disagreement({.name = "d-psgd"}, workers),
+                      apart = disagreement({.name = "localsgd", .options = {{"period", 1000}}}, workers);
+         EXPECT_GT(mixed, 0) << "it is not decentral";
+         EXPECT_LT(mixed, 0.5 * apart) << "neighbours do not mix";
        }},
       {{.name = "petuum"},
        Outcome::kGood,
        [](int workers) {
          expect_one_worker({.name = "petuum", .options = {{"staleness", 0}}}, workers);
        }},
-      {{.name = "distbelief"}, Outcome::kGood, [](int /*workers*/) { expect_one_worker({.name = "distbelief"}, 1); }},
+      {{.name = "distbelief"},
+       Outcome::kGood,
+       [](int workers) {
+         expect_one_worker({.name = "distbelief"}, 1);
+         expect_nobody_waits({.name = "distbelief"}, workers);
+       }},
   };
   return rows;
 }
@@ -181,9 +246,7 @@ class EveryPreset : public ::testing::TestWithParam<SchemeRow> {
 
   /// One of `workers` is lost after some steps.
   void lose_one(int workers, int64_t lost_at) const {
-    comm::RendezvousOptions meeting = quiet_rendezvous(1, workers);
-    meeting.settle = std::chrono::seconds(10);
-    const comm::Rendezvous rendezvous(meeting);
+    const comm::Rendezvous rendezvous(quiet_rendezvous(1, workers));
     const SmallJob job;
     std::vector<std::future<std::vector<NamedTensor>>> others;
     for (int i = 1; i < workers; ++i) {
@@ -202,19 +265,18 @@ class EveryPreset : public ::testing::TestWithParam<SchemeRow> {
 
   /// Somebody comes when the others have made some steps.
   void admit_one(int workers) const {
-    const comm::Rendezvous rendezvous(quiet_rendezvous(workers - 1, workers));
+    const comm::Rendezvous rendezvous(open_rendezvous(workers - 1, workers));
     const SmallJob job;
     std::vector<std::shared_ptr<Watch>> watches;
     std::vector<std::future<std::vector<NamedTensor>>> pending;
     const auto add = [&] {
-      watches.push_back(std::make_shared<Watch>());
-      watches.back()->pause = std::chrono::milliseconds(15);
+      watches.push_back(watch_until(workers));
       pending.push_back(std::async(std::launch::async, [&, watch = watches.back()] {
         return train_member(job, row().scheme, rendezvous.address(), watch);
       }));
     };
     for (int i = 1; i < workers; ++i) add();
-    while (watches[0]->steps < 3) std::this_thread::sleep_for(std::chrono::milliseconds(1));
+    EXPECT_TRUE(eventually([&] { return watches[0]->steps >= 3; }));
     add();
     std::vector<std::vector<NamedTensor>> results;
     for (auto& entry : pending) results.push_back(entry.get());

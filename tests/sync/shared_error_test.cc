@@ -49,7 +49,7 @@ std::vector<std::string> errors_of_two(comm::Path path) {
   const data::TensorDataset bad = data_with(std::numeric_limits<float>::infinity());
   const comm::Rendezvous rendezvous(quiet_rendezvous(2, 2));
   comm::GroupOptions member = member_of(rendezvous.address(), path);
-  member.form_timeout = std::chrono::seconds(5);
+  member.form_timeout = patience();
   std::vector<std::future<std::string>> pending;
   for (int i = 0; i < 2; ++i) {
     pending.push_back(std::async(std::launch::async, [&] {

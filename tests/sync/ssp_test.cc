@@ -6,6 +6,7 @@
 
 #include "support/error_text.h"
 #include "support/temporary_directory.h"
+#include "sync/callbacks.h"
 #include "sync/workers.h"
 
 namespace thalweg::testing {
@@ -25,18 +26,27 @@ std::vector<NamedTensor> parameters_of(std::vector<NamedTensor> weights) {
   return weights;
 }
 
-/// How far this worker is, for the others to see, and a pause after every step.
+/// How far this worker is, for the others to see.
 struct Pace : Callback {
-  Pace(std::atomic<int64_t>& mine, const std::atomic<int64_t>& other, std::chrono::milliseconds rest)
-      : own(mine), others(other), pause(rest) {}
+  Pace(std::atomic<int64_t>& mine, const std::atomic<int64_t>& other) : own(mine), others(other) {}
   std::atomic<int64_t>& own;
   const std::atomic<int64_t>& others;
-  std::chrono::milliseconds pause;
   int64_t furthest_ahead = 0;
   void on_step(const TrainState& state) override {
     own = state.progress.iteration;
     furthest_ahead = std::max(furthest_ahead, own - others);
-    std::this_thread::sleep_for(pause);
+  }
+};
+
+/// Makes no second step before the others are ahead by so many.
+struct Wait : Pace {
+  Wait(std::atomic<int64_t>& mine, const std::atomic<int64_t>& other, int64_t steps) : Pace(mine, other), lead(steps) {}
+  int64_t lead;
+  void on_step(const TrainState& state) override {
+    Pace::on_step(state);
+    EXPECT_TRUE(eventually([&] { return others - own >= lead || own > 1; })) << "nobody gets ahead by " << lead;
+    // So that the others are in front of their bound all the time if there is one.
+    std::this_thread::sleep_for(std::chrono::milliseconds(5));
   }
 };
 
@@ -44,12 +54,12 @@ struct Pause : Callback {
   void on_step(const TrainState& /*state*/) override { std::this_thread::sleep_for(std::chrono::milliseconds(5)); }
 };
 
-/// How many steps a worker gets ahead of one that is slow.
-int64_t lead_over_a_slow_worker(int staleness) {
+/// How many steps a worker gets ahead of one that waits until it is ahead by `least`.
+int64_t lead_over_a_slow_worker(int staleness, int64_t least) {
   const data::TensorDataset data = two_layers_data(640);
   const comm::Rendezvous rendezvous(quiet_rendezvous(2, 2));
   std::atomic<int64_t> fast{0}, slow{0};
-  const auto leader = std::make_shared<Pace>(fast, slow, std::chrono::milliseconds(0));
+  const auto leader = std::make_shared<Pace>(fast, slow);
   const auto train = [&](std::shared_ptr<Callback> pace) {
     Model model(two_layers());
     TrainOptions own = group_train_options();
@@ -60,7 +70,7 @@ int64_t lead_over_a_slow_worker(int staleness) {
     Trainer trainer(model, squared_error(), optim::sgd(), own);
     trainer.fit(data);
   };
-  auto other = std::async(std::launch::async, train, std::make_shared<Pace>(slow, fast, std::chrono::milliseconds(15)));
+  auto other = std::async(std::launch::async, train, std::make_shared<Wait>(slow, fast, least));
   train(leader);
   other.get();
   return leader->furthest_ahead;
@@ -68,11 +78,9 @@ int64_t lead_over_a_slow_worker(int staleness) {
 
 TEST(Ssp, NobodyIsFurtherAheadThanTheBound) {
   // A step counts as made a little after the others learn of it.
-  EXPECT_LE(lead_over_a_slow_worker(0), 1);
-  const int64_t bounded = lead_over_a_slow_worker(3);
-  EXPECT_GE(bounded, 3);
-  EXPECT_LE(bounded, 4);
-  EXPECT_GE(lead_over_a_slow_worker(sync::kUnbounded), 10);
+  EXPECT_LE(lead_over_a_slow_worker(0, 0), 1);
+  EXPECT_LE(lead_over_a_slow_worker(3, 3), 4);
+  EXPECT_GE(lead_over_a_slow_worker(sync::kUnbounded, 10), 10);
 }
 
 class SspBounds : public ::testing::TestWithParam<int> {};
@@ -94,33 +102,36 @@ TEST_P(SspBounds, WorkersEndWithOneSetOfWeightsThatFitsTheData) {
 }
 
 TEST_P(SspBounds, GoesOnWhenAWorkerIsLostAndAnotherComes) {
-  struct LeaveAt : Callback {
-    explicit LeaveAt(int64_t at) : step(at) {}
-    int64_t step;
-    void on_step(const TrainState& state) override {
-      TW_REQUIRE(state.progress.iteration != step, "left on purpose");
-      std::this_thread::sleep_for(std::chrono::milliseconds(5));
-    }
-  };
   const data::TensorDataset data = two_layers_data(640);
   const comm::Rendezvous rendezvous(quiet_rendezvous(1, 3));
-  const auto train = [&](int64_t leaves_at) {
+  const auto train = [&](const std::shared_ptr<Callback>& callback) {
     Model model(two_layers());
     TrainOptions own = group_train_options();
     own.epochs = 12;
     own.learning_rate = 0.02;
-    own.callbacks = {std::make_shared<LeaveAt>(leaves_at)};
-    own.scheme = sync::make_scheme({.name = "ssp", .options = {{"staleness", GetParam()}}},
-                                   comm::Group::join(member_of(rendezvous.address())));
+    own.callbacks = {callback};
+    const std::shared_ptr<comm::Group> group = comm::Group::join(member_of(rendezvous.address()));
+    show_group(callback, group);
+    own.scheme = sync::make_scheme({.name = "ssp", .options = {{"staleness", GetParam()}}}, group);
     Trainer trainer(model, squared_error(), optim::adam(), own);
     trainer.fit(data);
     return weights_of(model);
   };
-  auto first = std::async(std::launch::async, train, -1);
-  auto second = std::async(std::launch::async, train, -1);
-  auto third = std::async(std::launch::async, train, 8);
+  std::atomic<bool> third_has_left{false};
+  const auto stays = [&] {
+    auto watch = watch_until(3);
+    // Steps that take no time would all be made with the weights of the beginning.
+    watch->pause = std::chrono::milliseconds(5);
+    watch->hold_at = 15;
+    watch->may_go_on = [&] { return third_has_left.load(); };
+    return watch;
+  };
+  auto first = std::async(std::launch::async, train, stays());
+  auto second = std::async(std::launch::async, train, stays());
+  auto third = std::async(std::launch::async, train, std::make_shared<LeaveAt>(8));
   EXPECT_THROW(third.get(), Error);
-  auto newcomer = std::async(std::launch::async, train, -1);
+  third_has_left = true;
+  auto newcomer = std::async(std::launch::async, train, stays());
   const std::vector<NamedTensor> expected = parameters_of(first.get());
   EXPECT_EQ(difference(parameters_of(second.get()), expected), 0);
   EXPECT_EQ(difference(parameters_of(newcomer.get()), expected), 0);
@@ -160,26 +171,28 @@ TEST(Ssp, CheckpointsAreCompleteWhileTheLastBatchIsCompiledAnew) {
 }
 
 TEST(Ssp, GoesOnWithoutAWorkerThatHangsAtTheEnd) {
-  struct Messages : Callback {
+  std::atomic<bool> hangs{false};
+  struct Messages : Watch {
     std::string text;
     void on_message(const std::string& message) override { text += message + "\n"; }
   };
   struct Hang : Callback {
-    explicit Hang(std::shared_future<void> end) : until(std::move(end)) {}
+    Hang(std::shared_future<void> end, std::atomic<bool>& now) : until(std::move(end)), hangs(now) {}
     std::shared_future<void> until;
+    std::atomic<bool>& hangs;
     void on_step(const TrainState& state) override {
-      if (state.progress.iteration == 2) until.wait();
+      if (state.progress.iteration != 2) return;
+      hangs = true;
+      until.wait();
     }
   };
   const data::TensorDataset data = two_layers_data(128);
   comm::RendezvousOptions meeting = quiet_rendezvous(1, 2);
-  meeting.regroup_timeout = std::chrono::seconds(1);
+  meeting.regroup_timeout = std::chrono::seconds(2);
   const comm::Rendezvous rendezvous(meeting);
   const auto train = [&](const std::string& name, std::shared_ptr<Callback> callback) {
     comm::GroupOptions member = member_of(rendezvous.address());
     member.name = name;
-    // When it wakes up, the one that hung finds nobody to go on with.
-    if (name == "the sleeper") member.form_timeout = std::chrono::seconds(5);
     Model model(two_layers());
     TrainOptions own = group_train_options();
     own.callbacks = {std::move(callback)};
@@ -188,8 +201,12 @@ TEST(Ssp, GoesOnWithoutAWorkerThatHangsAtTheEnd) {
     Trainer(model, squared_error(), optim::sgd(), own).fit(data);
   };
   std::promise<void> end;
-  auto hanging = std::async(std::launch::async, train, "the sleeper", std::make_shared<Hang>(end.get_future().share()));
+  auto hanging =
+      std::async(std::launch::async, train, "the sleeper", std::make_shared<Hang>(end.get_future().share(), hangs));
   const auto messages = std::make_shared<Messages>();
+  // Not before the other really hangs, as opposed to being slow.
+  messages->hold_at = 1;
+  messages->may_go_on = [&] { return hangs.load(); };
   auto other = std::async(std::launch::async, train, "the other", messages);
   other.wait();
   end.set_value();

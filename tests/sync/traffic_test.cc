@@ -15,6 +15,13 @@ constexpr double kBytes = kFloats * sizeof(float);
 /// The loss and what else all agree on, and headers of codes.
 constexpr double kRest = 2000;
 
+/// That as much as the scheme needs was sent or received, and little more.
+void expect_bytes(uint64_t bytes, double needed, const std::string& what) {
+  const auto got = static_cast<double>(bytes);
+  EXPECT_GE(got, 0.97 * needed) << what;
+  EXPECT_LE(got, needed + kRest) << what;
+}
+
 /// Of each worker, by rank, in one step.
 std::vector<comm::Traffic> traffic_of_step(int workers, const sync::SchemeOptions& options) {
   const comm::Rendezvous rendezvous(quiet_rendezvous(workers, workers));
@@ -50,10 +57,12 @@ std::vector<comm::Traffic> traffic_of_step(int workers, const sync::SchemeOption
   return result;
 }
 
+std::string workers_text(int workers) { return std::to_string(workers) + " workers"; }
+
 TEST(TrafficOfAStep, OwnersSendTwiceAllPartsButOne) {
   for (const int workers : {2, 3, 4}) {
     for (const comm::Traffic& traffic : traffic_of_step(workers, {.name = "bigdl", .options = {{"copies", 0}}})) {
-      EXPECT_NEAR(static_cast<double>(traffic.sent_bytes), 2 * kBytes * (workers - 1) / workers, kRest) << workers;
+      expect_bytes(traffic.sent_bytes, 2 * kBytes * (workers - 1) / workers, workers_text(workers));
     }
   }
 }
@@ -63,11 +72,11 @@ TEST(TrafficOfAStep, ATreeHasAsManyStepsAsTheNumberOfWorkersHasBits) {
     const auto traffic = traffic_of_step(workers, {.name = "firecaffe", .options = {{"copies", 0}}});
     const double hops = std::ceil(std::log2(workers));
     // The root takes in one message after the other, and no worker more.
-    EXPECT_NEAR(static_cast<double>(traffic[0].received_bytes), hops * kBytes, kRest) << workers;
-    EXPECT_NEAR(static_cast<double>(traffic[0].sent_bytes), hops * kBytes, kRest) << workers;
+    expect_bytes(traffic[0].received_bytes, hops * kBytes, workers_text(workers));
+    expect_bytes(traffic[0].sent_bytes, hops * kBytes, workers_text(workers));
     // Who has no children sends its own, and gets the weights.
-    EXPECT_NEAR(static_cast<double>(traffic[1].sent_bytes), kBytes, kRest) << workers;
-    EXPECT_NEAR(static_cast<double>(traffic[1].received_bytes), kBytes, kRest) << workers;
+    expect_bytes(traffic[1].sent_bytes, kBytes, workers_text(workers));
+    expect_bytes(traffic[1].received_bytes, kBytes, workers_text(workers));
   }
 }
 
@@ -80,13 +89,13 @@ TEST(TrafficOfAStep, CompressionMakesItShorter) {
     sync::SchemeOptions options{.name = "pytorch", .compression = one.name};
     if (std::string(one.name) == "signsgd") options.options["copy_every"] = 0;
     for (const comm::Traffic& traffic : traffic_of_step(2, options)) {
-      EXPECT_NEAR(static_cast<double>(traffic.sent_bytes), kFloats * one.bits / 8, kRest) << one.name;
+      expect_bytes(traffic.sent_bytes, kFloats * one.bits / 8, one.name);
     }
   }
   for (const comm::Traffic& traffic :
        traffic_of_step(2, {.name = "pytorch", .compression = "topk", .options = {{"copy_every", 1000}}})) {
     // A thousandth of the elements, with their places, and a thousandth of what is kept.
-    EXPECT_NEAR(static_cast<double>(traffic.sent_bytes), kFloats * 0.001 * (8 + 4), kRest);
+    expect_bytes(traffic.sent_bytes, kFloats * 0.001 * (8 + 4), "topk");
   }
 }
 

@@ -1,9 +1,12 @@
 // Copyright The Thalweg Authors. SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <algorithm>
+#include <cmath>
 #include <future>
 
 #include "support/op_check.h"
+#include "support/patience.h"
 #include "thalweg/ops.h"
 #include "thalweg/safetensors.h"
 #include "thalweg/sync.h"
@@ -56,15 +59,28 @@ inline TrainOptions group_train_options() {
   return options;
 }
 
+/// The group forms when `most` workers have come, however long that takes; from then on it goes on with `least`. Nobody
+/// is lost for being slow: the ends of threads and processes are told by their connections.
 inline comm::RendezvousOptions quiet_rendezvous(int least, int most) {
   comm::RendezvousOptions options;
   options.secret = "secret";
   options.min_size = least;
   options.max_size = most;
-  options.settle = std::chrono::milliseconds(100);
+  options.settle = options.silence = options.return_timeout = patience();
   options.log = [](const std::string&) {};
   return options;
 }
+
+/// The group forms when `first` workers have come, and takes in more, up to `most`, later.
+inline comm::RendezvousOptions open_rendezvous(int first, int most) {
+  comm::RendezvousOptions options = quiet_rendezvous(first, most);
+  options.settle = std::chrono::seconds(0);
+  return options;
+}
+
+/// Adam whose steps follow small gradients smoothly: by default it makes a difference of the last bit in a gradient
+/// near 0, which depends on who has added up what, one of the whole step.
+inline optim::Optimizer smooth_adam() { return optim::adam({.epsilon = 1e-2}); }
 
 inline comm::GroupOptions member_of(const std::string& address, comm::Path path = comm::Path::kAuto) {
   comm::GroupOptions options;
@@ -87,13 +103,20 @@ inline std::vector<NamedTensor> parameters_of(const Model& model) {
   return result;
 }
 
-/// The largest difference between two sets of weights.
+/// The largest difference between two sets of weights, which have the same names and sizes; not a number if a weight is
+/// none.
 inline double difference(const std::vector<NamedTensor>& a, const std::vector<NamedTensor>& b) {
+  TW_REQUIRE(!a.empty() && a.size() == b.size(), "sets of ", a.size(), " and ", b.size(), " weights are compared");
   double largest = 0;
   for (size_t i = 0; i < a.size(); ++i) {
-    const std::vector<float> left = floats(a[i].tensor), right = floats(b.at(i).tensor);
+    TW_REQUIRE(a[i].name == b[i].name, a[i].name, " is compared with ", b[i].name);
+    const std::vector<float> left = floats(a[i].tensor), right = floats(b[i].tensor);
+    TW_REQUIRE(!left.empty() && left.size() == right.size(), a[i].name, " has ", left.size(), " and ", right.size(),
+               " elements");
     for (size_t k = 0; k < left.size(); ++k) {
-      largest = std::max(largest, static_cast<double>(std::abs(left[k] - right.at(k))));
+      const double now = std::abs(static_cast<double>(left[k]) - static_cast<double>(right[k]));
+      if (std::isnan(now)) return now;
+      largest = std::max(largest, now);
     }
   }
   return largest;

@@ -15,7 +15,8 @@ _COMPILED = _CORE + ["autodiff", "passes", "runtime"]
 _TRAINING = _COMPILED + ["nn", "optim", "data", "formats", "model", "train"]
 _EVERYTHING = _TRAINING + ["optimize", "comm", "sync"]
 MAY_USE = {
-    "base": [],
+    "threads": [],
+    "base": ["threads"],
     "tensor": ["base"],
     "graph": ["base", "tensor"],
     "ops": ["base", "tensor", "graph"],

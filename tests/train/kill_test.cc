@@ -7,6 +7,7 @@
 #include <thread>
 
 #include "support/child_process.h"
+#include "support/patience.h"
 #include "support/temporary_directory.h"
 #include "thalweg/train.h"
 #include "train/checkpoint.h"
@@ -67,13 +68,9 @@ TEST(KilledRun, ResumesToTheSameBytes) {
   // 24 steps; killed after the second checkpoint, at a moment of the scheduler's choice.
   ChildProcess victim = start(killed.path(), 60);
   ASSERT_TRUE(victim.started());
-  const auto deadline = std::chrono::steady_clock::now() + std::chrono::seconds(100);
   const auto second = killed.path() / "checkpoints" / "step-00000010";
-  while (!std::filesystem::exists(second) && std::chrono::steady_clock::now() < deadline) {
-    std::this_thread::sleep_for(std::chrono::milliseconds(1));
-  }
+  ASSERT_TRUE(eventually([&] { return std::filesystem::exists(second); }));
   victim.kill();
-  ASSERT_TRUE(std::filesystem::exists(second));
   ASSERT_FALSE(std::filesystem::exists(killed.path() / "final.safetensors")) << "it had ended before it was killed";
 
   ChildProcess second_run = start(killed.path(), 0);

@@ -9,6 +9,7 @@
 #include <thread>
 
 #include "support/error_text.h"
+#include "support/patience.h"
 #include "support/temporary_directory.h"
 #include "thalweg/losses.h"
 #include "thalweg/train.h"
@@ -370,7 +371,7 @@ TEST(Trainer, OthersMayPredictMeanwhile) {
       std::this_thread::sleep_for(std::chrono::microseconds(200));
     }
   });
-  while (calls == 0) std::this_thread::yield();
+  EXPECT_TRUE(eventually([&] { return calls > 0; }));
   trainer.fit(train, train);
   stop = true;
   reader.join();

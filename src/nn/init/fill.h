@@ -9,8 +9,7 @@
 
 namespace thalweg::nn {
 
-/// Calls body(begin, end) for ranges that cover [0, size), from several threads where that pays. Not from OpenMP's: a
-/// graph may be built on a thread that a fork has copied, where OpenMP waits forever for threads of the parent.
+/// Calls body(begin, end) for ranges that cover [0, size), from several threads where that pays.
 template <typename Body>
 void for_ranges(int64_t size, const Body& body) {
   constexpr int64_t kRange = int64_t{1} << 15;

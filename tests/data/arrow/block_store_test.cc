@@ -11,6 +11,7 @@
 
 #include "support/error_text.h"
 #include "support/no_more_threads.h"
+#include "support/patience.h"
 #include "support/sanitized.h"
 
 namespace thalweg::data {
@@ -42,7 +43,7 @@ struct Gate {
   }
   void await(int count) {
     std::unique_lock<std::mutex> lock(mutex);
-    changed.wait_for(lock, std::chrono::seconds(20), [&] { return waiting == count; });
+    changed.wait_for(lock, testing::patience(), [&] { return waiting == count; });
   }
   void release() {
     {

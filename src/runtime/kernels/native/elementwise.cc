@@ -2,12 +2,14 @@
 #include "runtime/kernels/simd/elementwise.h"
 
 #include <map>
+#include <optional>
 
 #include "graph/op_registry.h"
 #include "ops/ids.h"
 #include "ops/unary.h"
 #include "runtime/kernel.h"
 #include "runtime/kernels/native/broadcast_runs.h"
+#include "runtime/kernels/native/channel_broadcast.h"
 
 namespace thalweg {
 namespace {
@@ -184,6 +186,36 @@ std::unique_ptr<Kernel> make_broadcast_binary(const KernelRequest& request, simd
   return kernel;
 }
 
+/// An activation that stays in its layout, with an operand for each channel or position; null if they are no such two.
+std::unique_ptr<Kernel> make_channel_binary(const KernelRequest& request, const simd::BinaryCall& call) {
+  const Node& node = request.node;
+  const size_t big = node.input(0)->shape() == node.output()->shape() ? 0 : 1, small = 1 - big;
+  if (node.input(big)->shape() != node.output()->shape()) return nullptr;
+  const Layout& layout = request.inputs[big];
+  const std::optional<ChannelBroadcast> broadcast = ChannelBroadcast::of(layout, request.inputs[small]);
+  const bool may_leave_zero = call.function == BinaryFunction::kDiv || call.function == BinaryFunction::kPow;
+  if (!broadcast || (layout.padded() && may_leave_zero)) return nullptr;
+  auto kernel = std::make_unique<FunctionKernel>([=, pieces = *broadcast](const KernelArguments& arguments) {
+    const size_t size = call.bf16 ? 2 : 4;
+    pieces.each(arguments.threads, arguments.inputs[small], [&](int64_t first, int64_t count, const void* repeated) {
+      simd::BinaryCall piece = call;
+      piece.count = count;
+      const void* whole = at(arguments.inputs[big], first, size);
+      piece.a = big == 0 ? whole : repeated;
+      piece.b = big == 0 ? repeated : whole;
+      piece.y = at(arguments.outputs[0], first, size);
+      simd::binary(piece);
+    });
+  });
+  kernel->name = "native channels";
+  kernel->inputs.resize(2);
+  kernel->inputs[big] = layout;
+  kernel->inputs[small] = broadcast->small_layout();
+  kernel->outputs = {layout};
+  kernel->in_place = {{static_cast<int>(big), 0}};
+  return kernel;
+}
+
 std::unique_ptr<Kernel> make_binary(const KernelRequest& request, std::string& declined) {
   if (!fits(request, declined)) return nullptr;
   const Node& node = request.node;
@@ -197,6 +229,7 @@ std::unique_ptr<Kernel> make_binary(const KernelRequest& request, std::string& d
   call.a_is_one = a.num_elements() == 1 && b == y;
   call.b_is_one = b.num_elements() == 1 && a == y;
   if (call.a_is_one != call.b_is_one) return make_flat_binary(request, call);
+  if (std::unique_ptr<Kernel> kernel = make_channel_binary(request, call)) return kernel;
   return make_broadcast_binary(request, call);
 }
 

@@ -34,7 +34,7 @@ class RnnKernel : public Kernel {
   }
 
   void run(const KernelArguments& arguments) const override {
-    const FlushDenormals flush(arguments.threads);
+    const FlushDenormals flush;
     const auto in = [&](int index) { return input(arguments, index); };
     float* bias = at_offset(arguments.scratch, bias_);
     join_biases(in(RnnInput::kBInput), in(RnnInput::kBHidden), bias);

@@ -47,7 +47,7 @@ class RnnGradKernel : public Kernel {
   }
 
   void run(const KernelArguments& arguments) const override {
-    const FlushDenormals flush(arguments.threads);
+    const FlushDenormals flush;
     simd::pack_panels({input(arguments, In::kWHidden), sizes_.hidden, 1}, sizes_.gates, sizes_.hidden,
                       at_offset(arguments.scratch, weights_));
     std::memset(at_offset(arguments.scratch, zeros_), 0, static_cast<size_t>(sizes_.hidden) * sizeof(float));

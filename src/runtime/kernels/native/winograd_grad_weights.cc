@@ -37,12 +37,10 @@ class WinogradGradWeightsKernel : public Kernel {
   void run(const KernelArguments& arguments) const override {
     auto* buffers = static_cast<float*>(arguments.scratch);
     float* sums = buffers + buffers_ * weights_.part_stride;
-    int threads = 1;
-#pragma omp parallel num_threads(arguments.threads)
+    const int threads = arguments.threads;
+#pragma omp parallel num_threads(threads)
     {
       const WinogradShare share = winograd_share(shape_, blocking_);
-#pragma omp single
-      threads = omp_get_num_threads();
       float* own_sums = with_bias_ ? sums + omp_get_thread_num() * sums_floats() : nullptr;
       if (with_bias_) std::memset(own_sums, 0, static_cast<size_t>(sums_floats()) * sizeof(float));
       accumulate(arguments, share, buffers + share.buffer * weights_.part_stride, own_sums);

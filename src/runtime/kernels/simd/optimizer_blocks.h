@@ -88,11 +88,16 @@ static inline void visit_row(const UpdateTarget& target, int64_t i, const Body& 
 template <typename Body>
 static inline void for_each_row_block(const UpdateTarget& target, const Body& body) {
   const RowList& list = *target.rows;
-#pragma omp parallel for schedule(dynamic, 64) if (list.count * list.row_size >= kThreadedElements)
-  for (int64_t i = 0; i < list.count; ++i) {
-    constexpr int64_t kAhead = 2;
-    if (i + kAhead < list.count) prefetch_row(target, list.rows[i + kAhead]);
-    visit_row(target, i, body);
+  constexpr int64_t kChunk = 64;  // rows that a thread takes at a time: some cost far more than others
+  int64_t taken = 0;
+#pragma omp parallel if (list.count * list.row_size >= kThreadedElements)
+  for (int64_t begin = 0; (begin = __atomic_fetch_add(&taken, kChunk, __ATOMIC_RELAXED)) < list.count;) {
+    const int64_t end = smaller(begin + kChunk, list.count);
+    for (int64_t i = begin; i < end; ++i) {
+      constexpr int64_t kAhead = 2;
+      if (i + kAhead < list.count) prefetch_row(target, list.rows[i + kAhead]);
+      visit_row(target, i, body);
+    }
   }
 }
 
