@@ -1,7 +1,7 @@
 // Copyright The Thalweg Authors. SPDX-License-Identifier: Apache-2.0
 // The entry points. Those that begin with __wrap_ are what `ld --wrap` makes of the calls that the compiler puts in for
-// `#pragma omp` and of omp_get_thread_num and the like; cmake/OneDnnThreads.cmake renames those of oneDNN's library alike.
-// What they promise is what the compiler expects of libgomp.
+// `#pragma omp` and of omp_get_thread_num and the like; cmake/OneDnnThreads.cmake renames those of oneDNN's library
+// alike. What they promise is what the compiler expects of libgomp.
 #include "threads/helpers.h"
 #include "threads/spin.h"
 #include "threads/threads.h"

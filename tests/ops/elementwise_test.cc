@@ -82,7 +82,7 @@ TEST(Elementwise, BroadcastsOverBlockedChannels) {
   using Binary = Value* (*)(Value*, Value*);
   const std::vector<Binary> functions = {
       [](Value* a, Value* b) { return ops::add(a, b); }, [](Value* a, Value* b) { return ops::sub(b, a); },
-      [](Value* a, Value* b) { return ops::mul(a, b); }, [](Value* a, Value* b) { return ops::div(b, a); },
+      [](Value* a, Value* b) { return ops::mul(a, b); }, [](Value* a, Value* b) { return ops::div(b, ops::exp(a)); },
       [](Value* a, Value* b) { return ops::maximum(a, b); }};
   for (const int64_t channels : {1, 16, 17, 32}) {
     const std::vector<Shape> smalls = {{1, channels, 1, 1}, {2, channels, 1, 1}, {channels, 1, 1},
