@@ -3,7 +3,9 @@
 // another size, and over a checkpoint.
 #include <gtest/gtest.h>
 
+#include <atomic>
 #include <cmath>
+#include <future>
 #include <random>
 
 #include "sync/plain_trainee.h"
@@ -98,19 +100,19 @@ Sums kept_in(const Checkpoint& checkpoint) {
 Result train(const sync::SchemeOptions& options, int64_t lost_after) {
   const comm::Rendezvous rendezvous(quiet_rendezvous(2, 3));
   Result result;
-  std::promise<void> there;
-  const std::shared_future<void> all_there = there.get_future().share();
+  const int staying = lost_after < kSteps ? 2 : 3;
+  std::atomic<int> ready{0};
   std::vector<std::future<void>> pending;
   for (int i = 0; i < 3; ++i) {
     pending.push_back(std::async(std::launch::async, [&, i] {
       Worker worker(i, rendezvous.address(), options);
       worker.run(i == 2 ? lost_after : kSteps);
-      if (i == 2 && lost_after < kSteps) return worker.leave();
+      if (i >= staying) return worker.leave();
       const std::optional<Checkpoint> checkpoint = worker.checkpoint();
-      // Nobody leaves before the first has what all keep.
-      if (!checkpoint) return all_there.wait();
-      result = {worker.applied(), kept_in(*checkpoint)};
-      there.set_value();
+      if (checkpoint) result = {worker.applied(), kept_in(*checkpoint)};
+      // Nobody leaves while another is still about to say what it keeps, or to hear that the first has it.
+      ++ready;
+      EXPECT_TRUE(eventually([&] { return ready == staying; }));
     }));
   }
   for (auto& entry : pending) entry.get();
