@@ -54,10 +54,11 @@ def sleeping(frame, condition, seconds):
 
 def gated(frame, gate):
     """The frame, of which row 7 is read only once there is a file of the name `gate`."""
-    path = str(gate)
+    path, longest = str(gate), 10 * LONG_PATIENCE
 
     def pass_gate(number):
-        while number == 7 and not os.path.exists(path):
+        end = time.monotonic() + longest
+        while number == 7 and not os.path.exists(path) and time.monotonic() < end:
             time.sleep(0.05)
         return True
 

@@ -17,8 +17,6 @@ import sys
 from tracked import ROOT, report, tracked_files
 
 LEAST_BOUND, LEAST_SETTLE = 30.0, 1.0  # seconds
-# Beginnings of paths that still wait in other ways. Should only shrink.
-_NOT_YET = ("tests/spark/", "tests/python/")
 
 _REASON = re.compile(r"(?://|#) patience: \w+ \w+")
 _UNITS = {"hours": 3600, "h": 3600, "minutes": 60, "min": 60, "seconds": 1, "s": 1, "milliseconds": 1e-3, "ms": 1e-3,
@@ -167,7 +165,7 @@ def check(path, text):
 def main():
     problems = []
     for path in tracked_files():
-        if path.parts[0] == "tests" and path.suffix in (".cc", ".h", ".py") and not str(path).startswith(_NOT_YET):
+        if path.parts[0] == "tests" and path.suffix in (".cc", ".h", ".py"):
             problems += check(path, (ROOT / path).read_text())
     return report("patience", problems)
 
