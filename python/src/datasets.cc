@@ -2,9 +2,12 @@
 #include <cstring>
 
 #include "engine_calls.h"
+#include "model/classification.h"
+#include "ops/ids.h"
 #include "thalweg/data.h"
 #include "thalweg/data/cache.h"
 #include "thalweg/data/idx.h"
+#include "thalweg/data/metadata.h"
 #include "thalweg/data/views.h"
 #include "thalweg/fit_data.h"
 #include "training.h"
@@ -217,6 +220,21 @@ void bind_fitting(nb::module_& m) {
       "given"_a, "graph"_a, "loss"_a.none());
   m.def("predict", predict<Dataset>, "model"_a, "data"_a, "batch_size"_a = nb::none());
   m.def("predict", predict<Arrays>, "model"_a, "inputs"_a, "batch_size"_a = nb::none());
+  m.def(
+      "probabilities",
+      [](const Model& model, const Tensor& scores, bool probabilities) {
+        return to_numpy(classify(scores, probabilities ? op::kSigmoid : model.outputs().at(0).made_by).probabilities);
+      },
+      "model"_a, "scores"_a, "probabilities"_a = false,
+      "Of the classes, by the columns of the model's first output, which are probabilities already if the model ends so "
+      "or the caller says so. One column speaks for the second of two classes.");
+  m.def(
+      "class_names_metadata", [](const std::vector<std::string>& names) { return data::to_properties({.class_names = names}); },
+      "names"_a, "For the file of a model whose output has a column for each of these: save(path, metadata=...).");
+  m.def(
+      "class_names_from_metadata",
+      [](const std::map<std::string, std::string>& properties) { return data::metadata_from(properties).class_names; },
+      "metadata"_a, "Of the columns of the first output; empty if the file does not say them.");
   m.def("require_same_rows", require_same_rows, "tensors"_a, "names"_a);
 }
 
@@ -230,6 +248,10 @@ void bind_datasets(nb::module_& module) {
           "input_types", [](const Dataset& self) { return described(self.input_types()); },
           "Element type and shape of each input; None is the batch.")
       .def_prop_ro("target_types", [](const Dataset& self) { return described(self.target_types()); })
+      .def_prop_ro(
+          "metadata", [](const Dataset& self) { return data::to_properties(data::metadata_of(self)); },
+          "What the file of a model has to say that gets such images or lines of text: how they become its input, without "
+          "chance, and the names of the classes. An estimator that was fitted to them saves it by itself.")
       .def("fetch", fetch, "indices"_a, nb::call_guard<nb::gil_scoped_release>(),
            "Inputs and targets of these samples, a list of arrays each.");
   nb::class_<data::TensorDataset, Dataset>(m, "TensorDataset", "Arrays whose row i is sample i; they are not copied.")

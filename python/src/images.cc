@@ -1,6 +1,5 @@
 // Copyright The Thalweg Authors. SPDX-License-Identifier: Apache-2.0
 #include "thalweg/data/image_folder.h"
-#include "thalweg/data/metadata.h"
 #include "training.h"
 
 namespace thalweg::python {
@@ -72,10 +71,6 @@ files' bytes, or with cache="pixels" their decoded pixels.)")
            "cache"_a = "files", "memory_bytes"_a = usual.cache.memory_bytes, "disk_bytes"_a = usual.cache.disk_bytes,
            "cache_directory"_a = usual.cache.directory)
       .def_prop_ro("classes", &ImageFolder::classes)
-      .def_prop_ro(
-          "metadata", [](const ImageFolder& self) { return data::to_properties(data::metadata_of(self)); },
-          "The pipeline without what is random in it, and the classes, for the file of a model that gets such images: "
-          "save(path, metadata=...).")
       .def("path", &ImageFolder::path, "index"_a, "Of the file of a sample.");
 }
 

@@ -1,5 +1,4 @@
 // Copyright The Thalweg Authors. SPDX-License-Identifier: Apache-2.0
-#include "thalweg/data/metadata.h"
 #include "thalweg/data/text.h"
 #include "training.h"
 
@@ -77,10 +76,7 @@ Each line begins with its class and a tab, unless labels=False. Shorter lines ar
            "files"_a.none() = nb::none(), "pad"_a = name_of(usual.shape.pad),
            "truncate"_a = name_of(usual.shape.truncate), "lower_case"_a = usual.tokenize.lower_case,
            "split_punctuation"_a = usual.tokenize.split_punctuation, "labels"_a = usual.labels)
-      .def_prop_ro("classes", &TextLines::classes)
-      .def_prop_ro(
-          "metadata", [](const TextLines& self) { return data::to_properties(data::metadata_of(self)); },
-          "Vocabulary, options and classes, for the file of a model that gets such lines: save(path, metadata=...).");
+      .def_prop_ro("classes", &TextLines::classes);
 }
 
 }  // namespace thalweg::python

@@ -7,7 +7,7 @@ from typing import Any
 import numpy
 
 from thalweg import metrics
-from thalweg._core import InputError, Model
+from thalweg._core import InputError, Model, data
 from thalweg.estimator import Estimator, is_weights
 from thalweg.nn import BCELoss, BCEWithLogitsLoss
 
@@ -37,7 +37,7 @@ class Classifier(Estimator):
 
     def fit(self, X: Any, y: Any = None, validation: Any = None, resume: str | None = None) -> "Classifier":
         # Kept apart until the run begins: a fit that fails before leaves the classes as they were.
-        self._new_classes = None if y is None else _sorted_labels(y)
+        self._new_classes = _classes_of(X) if y is None else _sorted_labels(y)
         try:
             super().fit(X, y, validation, resume)
         finally:
@@ -52,27 +52,29 @@ class Classifier(Estimator):
         """How likely each row is of each class, in the order of ``classes_``."""
         outputs = super().predict(X)
         if _columns(self.model_) == 1:
-            likely = outputs.reshape(-1)
-            if not self._gives_probabilities():
-                # The logistic function, in a form that does not overflow.
-                likely = (1 + numpy.tanh(likely / 2)) / 2
-            return numpy.stack([1 - likely, likely], axis=1)
+            return data.probabilities(self.model_, outputs, self._gives_probabilities())
         scores = outputs[:, _places(self.classes_, outputs.shape[1])]
-        exponentials = numpy.exp(scores - scores.max(axis=1, keepdims=True))
-        return exponentials / exponentials.sum(axis=1, keepdims=True)
+        if scores.shape[1] == 1:
+            return numpy.ones_like(scores)
+        likely = data.probabilities(self.model_, scores)
+        # Of a model that gives probabilities, the columns of classes that were not seen are missing from the sum.
+        return likely / numpy.maximum(likely.sum(axis=1, keepdims=True), numpy.finfo(likely.dtype).tiny)
 
     def save(self, path: str | os.PathLike[str], metadata: dict[str, str] | None = None) -> None:
-        """As Estimator.save; an ONNX file keeps the classes too, for ``load``."""
+        """As Estimator.save; an ONNX file keeps the classes too, for ``load``, and as names for all others."""
         self._fitted()
-        super().save(path, {**_kept(self.classes_), **(metadata or {})})
+        super().save(path, {**_kept(self.classes_, max(_columns(self.model_), 2)), **(metadata or {})})
 
     def load(self, path: str | os.PathLike[str], X: Any = None) -> "Classifier":
-        """As Estimator.load. The classes are those that the file has kept; of one that has kept none they stay what they
-        were, or are the numbers of the model's columns."""
+        """As Estimator.load. The classes are those that the file has kept, or the names that it has for them; of one that
+        has none they stay what they were, or are the numbers of the model's columns."""
         super().load(path, X)
-        kept = None if is_weights(path) else Model.load(path).metadata.get(_CLASSES)
-        if kept is not None:
-            self.classes_ = numpy.array(json.loads(kept))
+        metadata = {} if is_weights(path) else self.model_.metadata
+        names = data.class_names_from_metadata(metadata)
+        if _CLASSES in metadata:
+            self.classes_ = numpy.array(json.loads(metadata[_CLASSES]))
+        elif names:
+            self.classes_ = numpy.array(names)
         elif not hasattr(self, "classes_"):
             self.classes_ = _numbered_classes(self.model_)
         return self
@@ -127,12 +129,25 @@ def _numbered_classes(model):
     return numpy.arange(max(_columns(model), 2))
 
 
-def _kept(classes):
-    """As metadata; labels that JSON does not have, such as dates, are left out."""
+def _classes_of(samples):
+    """The names that a dataset has for its classes, or None."""
+    names = data.class_names_from_metadata(samples.metadata) if isinstance(samples, data.Dataset) else []
+    return numpy.array(names) if names else None
+
+
+def _kept(classes, columns):
+    """As metadata: names of all columns, unless classes are the columns' numbers, and the labels as they are but for such
+    as JSON does not have, dates for example."""
+    kept = {}
+    if not _are_columns(classes, columns):
+        names = [str(column) for column in range(columns)]
+        for place, label in zip(_places(classes, columns), classes.tolist()):
+            names[place] = str(label)
+        kept = data.class_names_metadata(names)
     try:
-        return {_CLASSES: json.dumps(classes.tolist())}
+        return {**kept, _CLASSES: json.dumps(classes.tolist())}
     except TypeError:
-        return {}
+        return kept
 
 
 def _labels_of(y):

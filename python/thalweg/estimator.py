@@ -175,10 +175,11 @@ class Estimator:
         self._check_scheme()
         # Kept apart until the run begins: a fit that fails before leaves the estimator as it was.
         self._new_names = _inputs.trained_names(X)
+        self._new_metadata = dict(X.metadata) if isinstance(X, data.Dataset) else {}
         try:
             self._fit(X, y, validation, resume)
         finally:
-            del self._new_names
+            del self._new_names, self._new_metadata
         return self
 
     def _fit(self, X, y, validation, resume):
@@ -225,6 +226,7 @@ class Estimator:
         """From here on the estimator is that of the run under way; a hook."""
         self.model_ = model
         self._keep_names(self._new_names)
+        self.data_metadata_ = self._new_metadata
 
     def _keep_names(self, names):
         """Of the columns that the model was trained with; None if they had none."""
@@ -256,8 +258,8 @@ class Estimator:
 
     def save(self, path: str | os.PathLike[str], metadata: dict[str, str] | None = None) -> None:
         """What the model computes, as an ONNX file that thalweg.Model.load or any other runtime reads, with ``metadata``,
-        such as thalweg.data.ImageFolder.metadata, and the columns of the table that the estimator was fitted to; if the name
-        ends in .safetensors, the weights, which ``load`` takes."""
+        and what the data say that the estimator was fitted to: columns of a table, how images or lines of text become the
+        model's input, names of classes; if the name ends in .safetensors, the weights, which ``load`` takes."""
         model = self._fitted()
         if os.path.splitext(os.fspath(path))[1] in _OTHER_FORMATS:
             raise InputError(
@@ -266,13 +268,14 @@ class Estimator:
         if is_weights(path):
             model.save_weights(os.fspath(path))
         else:
-            model.save(os.fspath(path), {**self._columns_metadata(), **(metadata or {})})
+            model.save(os.fspath(path), {**self._columns_metadata(), **getattr(self, "data_metadata_", {}), **(metadata or {})})
 
     def load(self, path: str | os.PathLike[str], X: Any = None) -> "Estimator":
         """Takes the model of an ONNX file or the weights of a .safetensors file. For weights, an estimator of a module that
         was not fitted needs data such as X, of which it looks at the types only."""
         if not is_weights(path):
             self.model_ = Model.load(os.fspath(path))
+            self.data_metadata_ = {}
             self._keep_names(data.columns_from_metadata(self.model_.metadata))
             return self
         model = self.model_ if hasattr(self, "model_") else self._build(X)

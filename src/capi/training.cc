@@ -8,7 +8,7 @@
 #include <optional>
 
 #include "capi/guard.h"
-#include "capi/model_source.h"
+#include "job/start_model.h"
 #include "capi/result.h"
 #include "capi/rows.h"
 #include "sync/group_progress.h"
@@ -25,16 +25,16 @@ namespace {
 
 /// What a worker trains, and how.
 struct Task {
-  std::unique_ptr<thalweg::Graph> graph;
+  job::StartModel start;
   job::Training training;
 };
 
 Task task_from(const tw_training_options& options) {
   job::Settings file = job::Settings::from_text(options.settings != nullptr ? options.settings : "", "settings");
-  Task task{thalweg::capi::model_from(options.model, file), job::read_training(file)};
+  Task task{job::start_model(options.model, file), job::read_training(file)};
   file.other_attributes("model");
   file.finish();
-  job::fit_together(*task.graph, task.training, file);
+  job::fit_together(*task.start.graph, task.training, file);
   task.training.options.progress = thalweg::ShowProgress::kNone;
   return task;
 }
@@ -60,7 +60,8 @@ struct tw_training {
   tw_training(Task task, const tw_training_options& options)
       : training(std::move(task.training)),
         membership(group_from(options, training.tls)),
-        model(std::move(task.graph)) {
+        start(std::move(task.start)),
+        model(std::move(start.graph)) {
     if (membership) membership->cancelled = cancelled;
   }
 
@@ -74,6 +75,8 @@ struct tw_training {
 
   job::Training training;
   std::optional<comm::GroupOptions> membership;
+  /// Its graph is `model`'s.
+  job::StartModel start;
   thalweg::Model model;
   /// Until the run is over; null: none.
   std::shared_ptr<thalweg::data::RowStore> validation;
@@ -228,7 +231,8 @@ tw_status tw_training_report(const tw_training* training, tw_result** result) {
 
 namespace {
 
-std::map<std::string, std::string> properties_from(const char* metadata) {
+/// Of a trained model's file: what its caller says, and what the model that the training began with says besides.
+std::map<std::string, std::string> properties_of(const tw_training& training, const char* metadata) {
   std::map<std::string, std::string> properties;
   if (metadata != nullptr) {
     try {
@@ -237,6 +241,7 @@ std::map<std::string, std::string> properties_from(const char* metadata) {
       thalweg::raise("the metadata are no JSON object of texts: ", error.what());
     }
   }
+  properties = job::with_metadata_of(training.start, std::move(properties));
   // Reading leaves out what is random in the preprocessing: a model that was trained with chance predicts without.
   for (auto& [name, value] : thalweg::data::to_properties(thalweg::data::metadata_from(properties))) {
     properties[name] = value;
@@ -249,14 +254,14 @@ std::map<std::string, std::string> properties_from(const char* metadata) {
 tw_status tw_training_save(const tw_training* training, const char* path, const char* metadata) {
   return guarded([&] {
     TW_REQUIRE(training != nullptr && path != nullptr, "the training or the path is a null pointer");
-    training->model.save(path, properties_from(metadata));
+    training->model.save(path, properties_of(*training, metadata));
   });
 }
 
 tw_status tw_training_export(const tw_training* training, const char* metadata, tw_result** result) {
   return guarded([&] {
     TW_REQUIRE(training != nullptr && result != nullptr, "the training or the result is a null pointer");
-    *result = new tw_result{{training->model.to_onnx(properties_from(metadata))}, ""};
+    *result = new tw_result{{training->model.to_onnx(properties_of(*training, metadata))}, ""};
   });
 }
 

@@ -68,12 +68,13 @@ class Train : public Command {
     job::Settings file = job::Settings::from_file(path_, overrides_);
     TrainJob job = read_job(file);
     // Before the training, for a class name or token that the file cannot hold is an error.
-    const std::map<std::string, std::string> properties = data::to_properties(job.metadata);
+    const std::map<std::string, std::string> properties =
+        job::with_metadata_of(job.start, data::to_properties(job.metadata));
     TrainOptions& options = job.training.options;
     if (json() && !shows_progress()) options.progress = ShowProgress::kNone;
     const std::shared_ptr<comm::Group> group = comm::join_launched(job.group);
     if (group != nullptr) options.scheme = sync::make_scheme(job.training.scheme, group);
-    Model model(std::move(job.graph));
+    Model model(std::move(job.start.graph));
     Trainer trainer(model, job.training.loss,
                     optim::make_optimizer(job.training.optimizer, job.training.optimizer_options), options);
     if (job.resume) resume(trainer, options.checkpoints.directory);

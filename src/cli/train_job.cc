@@ -49,16 +49,48 @@ void require_same_classes(const job::Settings& file, const std::vector<std::stri
               ": its classes (" + shown(validation) + ") are not those of data.path (" + shown(train) + ")");
 }
 
+/// The start model's file says already what the keys would say otherwise.
+void require_left_out(const job::Settings& file, const std::vector<std::string>& keys) {
+  for (const std::string& key : keys) {
+    if (file.has(key)) file.reject(key, ": the file of model.file says how its input is made: leave this out");
+  }
+}
+
+/// Height and width that the first input of a model of pictures fixes; 224 if it leaves them free or there is no file.
+int64_t usual_image_size(const job::StartModel& start) {
+  constexpr int64_t kUsual = 224;
+  if (start.graph == nullptr) return kUsual;
+  const Shape& shape = start.graph->inputs().at(0)->shape();
+  return shape.rank() == 4 && shape[2] != kFree && shape[2] == shape[3] ? shape[2] : kUsual;
+}
+
+/// How the model sees pictures: as the start model's file says, or resized to a square.
+data::Pipeline read_preprocessing(job::Settings& file, const TrainJob& job) {
+  std::optional<data::Pipeline> known = data::metadata_from(job.start.metadata).preprocessing;
+  if (known) {
+    require_left_out(file, {"data.image_size"});
+    return *known;
+  }
+  const int64_t size = file.whole("data.image_size", usual_image_size(job.start), 1);
+  return data::Pipeline({data::Resize{size, size}});
+}
+
+/// The same with random crops and flips.
+data::Pipeline augmented(const data::Pipeline& preprocessing) {
+  constexpr int64_t kColours = 3;
+  const bool channels_last = preprocessing.output().layout == data::ImageLayout::kNhwc;
+  const Shape shape = preprocessing.output_type(kColours).shape;
+  const int64_t height = shape[channels_last ? 0 : 1], width = shape[channels_last ? 1 : 2];
+  return data::Pipeline({data::RandomResizedCrop{height, width}, data::HorizontalFlip{}}, preprocessing.output());
+}
+
 void read_images(job::Settings& file, TrainJob& job) {
-  const int64_t size = file.whole("data.image_size", 224, 1);
-  data::ImageFolderOptions train;
-  train.decode.max_pixels = file.whole("data.max_pixels", train.decode.max_pixels, 1);
-  train.pipeline = data::Pipeline({data::RandomResizedCrop{size, size}, data::HorizontalFlip{}});
-  if (!file.flag("data.augment", true)) train.pipeline = data::Pipeline({data::Resize{size, size}});
-  const auto folder = open_folder(file, "data.path", train);
   data::ImageFolderOptions validation;
-  validation.decode = train.decode;
-  validation.pipeline = data::Pipeline({data::Resize{size, size}});
+  validation.decode.max_pixels = file.whole("data.max_pixels", validation.decode.max_pixels, 1);
+  validation.pipeline = read_preprocessing(file, job);
+  data::ImageFolderOptions train = validation;
+  if (file.flag("data.augment", true)) train.pipeline = augmented(validation.pipeline);
+  const auto folder = open_folder(file, "data.path", train);
   job.train = folder;
   job.metadata = {.preprocessing = validation.pipeline, .class_names = folder->classes()};
   job.model_defaults.set("classes", static_cast<int64_t>(folder->classes().size()));
@@ -104,9 +136,19 @@ data::TextLinesOptions read_line_options(job::Settings& file) {
   return lines;
 }
 
-void read_texts(job::Settings& file, TrainJob& job) {
+/// How the model sees lines of text: as the start model's file says, or as the keys do.
+std::pair<data::TextLinesOptions, data::Vocabulary> read_text_preprocessing(job::Settings& file, const TrainJob& job) {
+  if (const auto known = data::metadata_from(job.start.metadata).text) {
+    require_left_out(file, {"data.vocabulary", "data.max_tokens", "data.min_count", "data.length", "data.pad",
+                            "data.truncate", "data.lower_case", "data.split_punctuation"});
+    return {{.tokenize = known->tokenize, .shape = known->shape}, known->vocabulary};
+  }
   const data::TextLinesOptions options = read_line_options(file);
-  const data::Vocabulary vocabulary = read_vocabulary(file, options);
+  return {options, read_vocabulary(file, options)};
+}
+
+void read_texts(job::Settings& file, TrainJob& job) {
+  const auto [options, vocabulary] = read_text_preprocessing(file, job);
   const auto open = [&](const std::string& key) {
     return with_text_file(file, key, [&](const auto&... where) {
       return std::make_shared<data::TextLines>(where..., vocabulary, options);
@@ -169,31 +211,47 @@ void require_writable_output(const job::Settings& file, const TrainJob& job) {
   require("output.tensorboard", options.tensorboard, require_writable_folder);
 }
 
+/// Of `model.file`.
+job::StartModel model_of_file(job::Settings& file) {
+  if (file.has("model.name")) {
+    file.reject("model.file", ": model.name is there too: a model is one of the zoo or comes from a file");
+  }
+  const std::string path = job::expand_home(file.text("model.file"));
+  return job::about(file, "model.file", [&] { return job::start_model(path, file); });
+}
+
+/// Of `model.name`, with options that follow from the data.
+job::StartModel zoo_model(job::Settings& file, const TrainJob& job) {
+  const std::string name = file.text("model.name");
+  Attributes options = file.other_attributes("model");
+  for (const auto& [option, value] : job.model_defaults.items()) {
+    if (!options.has(option)) options.set(option, value);
+  }
+  // A number past the end of the embedding would end the training at the batch that holds it.
+  const int64_t tokens = job.model_defaults.integer("vocab");
+  if (options.integer("vocab") < tokens) {
+    file.reject("model.vocab", " is " + std::to_string(options.integer("vocab")) + ", the vocabulary has " +
+                                   std::to_string(tokens) + " numbers with padding and unknown");
+  }
+  return {job::about(file, "model.name", [&] { return zoo::build(name, options); }), {}};
+}
+
 }  // namespace
 
 TrainJob read_job(job::Settings& file) {
-  TrainJob job{nullptr, nullptr, nullptr, job::read_training(file), {}, true, ""};
+  TrainJob job{nullptr, nullptr, {}, job::read_training(file), {}, true, ""};
   job.group.tls = job.training.tls;
   read_group(file, job.group);
   job.resume = file.flag("output.resume", true);
   job.model_path = job::expand_home(file.text("output.model", ""));
   require_writable_output(file, job);
+  if (file.has("model.file")) job.start = model_of_file(file);
   read_data(file, job);
   if (job.validation == nullptr) job::check_without_validation(file, job.training, "data.validation");
-  const std::string model = file.text("model.name");
-  Attributes model_options = file.other_attributes("model");
-  for (const auto& [name, value] : job.model_defaults.items()) {
-    if (!model_options.has(name)) model_options.set(name, value);
-  }
-  // A number past the end of the embedding would end the training at the batch that holds it.
-  const int64_t tokens = job.model_defaults.integer("vocab");
-  if (model_options.integer("vocab") < tokens) {
-    file.reject("model.vocab", " is " + std::to_string(model_options.integer("vocab")) + ", the vocabulary has " +
-                                   std::to_string(tokens) + " numbers with padding and unknown");
-  }
-  job.graph = job::about(file, "model.name", [&] { return zoo::build(model, model_options); });
-  job::require_classes(*job.graph, job.training, file, job.model_defaults.integer("classes"));
-  job::fit_together(*job.graph, job.training, file);
+  if (job.start.graph == nullptr) job.start = zoo_model(file, job);
+  Graph& graph = *job.start.graph;
+  job::require_classes(graph, job.training, file, job.model_defaults.integer("classes"));
+  job::fit_together(graph, job.training, file);
   file.finish();
   return job;
 }

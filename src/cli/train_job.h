@@ -4,6 +4,7 @@
 #include <memory>
 #include <string>
 
+#include "job/start_model.h"
 #include "job/training.h"
 
 namespace thalweg::cli {
@@ -13,15 +14,15 @@ struct TrainJob {
   std::shared_ptr<data::Dataset> train;
   /// Null: none.
   std::shared_ptr<data::Dataset> validation;
-  std::unique_ptr<Graph> graph;
+  job::StartModel start;
   job::Training training;
   comm::LaunchedOptions group;
   bool resume = true;
   /// Where the trained model goes; empty: nowhere.
   std::string model_path;
-  /// What its file says of the data.
+  /// What its file says of the data, besides what that of the start model says.
   data::ModelMetadata metadata = {};
-  /// Options of the model that follow from the data, unless the file gives them.
+  /// Options of a model of the zoo that follow from the data, unless the file gives them.
   Attributes model_defaults = {};
 };
 

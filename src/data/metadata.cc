@@ -1,9 +1,12 @@
 // Copyright The Thalweg Authors. SPDX-License-Identifier: Apache-2.0
 #include "thalweg/data/metadata.h"
 
+#include <algorithm>
 #include <nlohmann/json.hpp>
 
 #include "data/json_keys.h"
+#include "thalweg/data/cache.h"
+#include "thalweg/data/views.h"
 
 namespace thalweg::data {
 namespace {
@@ -44,14 +47,28 @@ json read_json(const std::map<std::string, std::string>& properties, const char*
   return found == properties.end() ? json() : json::parse(found->second, nullptr, false);
 }
 
-}  // namespace
-
-ModelMetadata metadata_of(const ImageFolder& images) {
-  return {.preprocessing = images.pipeline(), .class_names = images.classes()};
+/// What all of them say; nothing if one says something else.
+ModelMetadata common_metadata(const std::vector<DatasetPtr>& sources) {
+  const ModelMetadata first = metadata_of(*sources.front());
+  const auto properties = to_properties(first);
+  const bool same = std::all_of(sources.begin() + 1, sources.end(), [&](const DatasetPtr& source) {
+    return to_properties(metadata_of(*source)) == properties;
+  });
+  return same ? first : ModelMetadata();
 }
 
-ModelMetadata metadata_of(const TextLines& lines) {
-  return {.text = lines.preprocessing(), .class_names = lines.classes()};
+}  // namespace
+
+ModelMetadata metadata_of(const Dataset& samples) {
+  if (const auto* images = dynamic_cast<const ImageFolder*>(&samples)) {
+    return {.preprocessing = images->pipeline(), .class_names = images->classes()};
+  }
+  if (const auto* lines = dynamic_cast<const TextLines*>(&samples)) {
+    return {.text = lines->preprocessing(), .class_names = lines->classes()};
+  }
+  if (const auto* cached = dynamic_cast<const Cached*>(&samples)) return metadata_of(*cached->source());
+  if (const auto* view = dynamic_cast<const View*>(&samples)) return common_metadata(view->sources());
+  return {};
 }
 
 std::map<std::string, std::string> to_properties(const ModelMetadata& metadata) {

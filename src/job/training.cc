@@ -172,6 +172,10 @@ void require_classes(const Graph& graph, const Training& training, const Setting
     return target.type == TensorType{DType::kI64, Shape()};
   };
   if (std::none_of(targets.begin(), targets.end(), is_class_number)) return;
+  if (settings.has("model.file")) {
+    settings.reject("model.file", ": the model tells " + std::to_string(scores) + " classes apart, the data have " +
+                                      std::to_string(classes));
+  }
   settings.reject("model.classes", " is " + std::to_string(scores) + ", the data have " + std::to_string(classes) +
                                        " classes: leave it out, and the model has as many");
 }

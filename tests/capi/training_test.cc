@@ -167,6 +167,35 @@ TEST_F(Training, AloneFromRowsToAnOnnxFile) {
   tw_result_free(result);
 }
 
+TEST_F(Training, WhatTheFileOfTheStartModelSaysStaysUnlessTheTrainingKnowsBetter) {
+  const std::string begun = temporary("begun.onnx"), packed = temporary("packed.onnx"), ended = temporary("ended.onnx");
+  tw_rows* rows = make_rows(40, 1);
+  const auto train = [&](const std::string& source, const std::string& path, const json& properties) {
+    tw_training_options options = {};
+    options.model = source.c_str();
+    options.settings = settings_.c_str();
+    tw_training* training = nullptr;
+    ASSERT_EQ(tw_training_create(&options, &training), TW_OK) << tw_last_error();
+    ASSERT_EQ(tw_training_run(training, rows), TW_OK) << tw_last_error();
+    ASSERT_EQ(tw_training_save(training, path.c_str(), properties.dump().c_str()), TW_OK) << tw_last_error();
+    tw_training_free(training);
+  };
+  train(model_, begun, {{"who", "me"}, {"thalweg.class_names", R"(["left","right"])"}});
+  tw_result* result = nullptr;
+  ASSERT_EQ(tw_training_model(begun.c_str(), settings_.c_str(), packed.c_str(), &result), TW_OK) << tw_last_error();
+  const json described = json::parse(text_of(result))["metadata"];
+  EXPECT_EQ(described["who"], "me");
+  EXPECT_EQ(described["thalweg.class_names"], R"(["left","right"])");
+  // By way of the file for other processes, as on Spark.
+  train(packed, ended, {{"who", "you"}});
+  tw_rows_free(rows);
+  tw_model* model = nullptr;
+  ASSERT_EQ(tw_model_load(ended.c_str(), nullptr, &model), TW_OK) << tw_last_error();
+  EXPECT_STREQ(tw_model_metadata(model, "who"), "you");
+  EXPECT_STREQ(tw_model_metadata(model, "thalweg.class_names"), R"(["left","right"])");
+  tw_model_free(model);
+}
+
 TEST_F(Training, RowsToValidateOnAreMeasuredAfterEveryEpoch) {
   settings_ = "[train]\nepochs = 3\nbatch_size = 20\nthreads = 1\npatience = 9\n";
   tw_training* training = create(nullptr, 0);

@@ -6,6 +6,7 @@
 #include <filesystem>
 #include <fstream>
 
+#include "cli/photo_classes.h"
 #include "cli/program.h"
 #include "support/bad_images.h"
 #include "support/mpirun.h"
@@ -246,14 +247,6 @@ TEST(TrainOnImages, BadFilesAreNamedOrLeftOutAndCounted) {
   // The file says how an image becomes an input, and what the classes are.
   const ProcessResult answer = run_program({"predict", model, image_path("photo.jpg")});
   EXPECT_THAT(answer.out, ::testing::ContainsRegex("photo.jpg: [ab] ")) << answer.error;
-}
-
-/// A small photo in each of these folders.
-void write_classes(const std::filesystem::path& folder, const std::vector<std::string>& names) {
-  for (const std::string& name : names) {
-    std::filesystem::create_directories(folder / name);
-    std::filesystem::copy_file(image_path("photo.jpg"), folder / name / "photo.jpg");
-  }
 }
 
 std::string job_of_images(const std::string& path) {

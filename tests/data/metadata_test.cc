@@ -4,7 +4,12 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <filesystem>
+
 #include "support/error_text.h"
+#include "support/golden_image.h"
+#include "support/temporary_directory.h"
+#include "thalweg/data/cache.h"
 
 namespace thalweg::testing {
 namespace {
@@ -43,6 +48,28 @@ TEST(ModelMetadata, NothingRandomIsWrittenOrRead) {
   EXPECT_THAT(properties.at("thalweg.preprocessing"), Not(HasSubstr("flip")));
   const auto read = data::metadata_from({{"thalweg.preprocessing", random.to_json()}});
   EXPECT_EQ(read.preprocessing->to_json(), random.for_prediction().to_json());
+}
+
+TEST(ModelMetadata, ViewsOfSamplesSayWhatTheirSourcesSay) {
+  const TemporaryDirectory folder;
+  for (const char* name : {"a", "b"}) {
+    std::filesystem::create_directory(folder.path() / name);
+    std::filesystem::copy_file(image_path("photo.jpg"), folder.path() / name / "photo.jpg");
+  }
+  const auto open = [&](int64_t size) {
+    return std::make_shared<data::ImageFolder>(
+        folder.path().string(), data::ImageFolderOptions{.pipeline = data::Pipeline({data::Resize{size, size}})});
+  };
+  const auto small = open(8), also_small = open(8), large = open(16);
+  const auto expected = data::to_properties(data::metadata_of(*small));
+  EXPECT_THAT(expected.at("thalweg.class_names"), HasSubstr("b"));
+  const auto part = std::make_shared<data::Subset>(small, std::vector<int64_t>{1});
+  EXPECT_EQ(data::to_properties(data::metadata_of(*part)), expected);
+  EXPECT_EQ(data::to_properties(data::metadata_of(data::Cached(part, {}))), expected);
+  EXPECT_EQ(data::to_properties(data::metadata_of(data::Concat({part, also_small}))), expected);
+  EXPECT_TRUE(data::to_properties(data::metadata_of(data::Concat({small, large}))).empty());
+  const Tensor row(DType::kF32, {1, 2});
+  EXPECT_TRUE(data::to_properties(data::metadata_of(data::TensorDataset({row}, {}))).empty());
 }
 
 TEST(ModelMetadata, ErrorsNameTheProperty) {

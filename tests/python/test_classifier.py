@@ -1,5 +1,6 @@
 """Classifier: labels of any kind, and scikit-learn around it."""
 
+import pathlib
 import pickle
 
 import numpy as np
@@ -15,6 +16,7 @@ from sklearn.preprocessing import StandardScaler
 import thalweg
 from thalweg import data, nn
 
+GOLDEN = pathlib.Path(__file__).parents[1] / "golden" / "images"
 
 def points(count=300):
     x = np.random.default_rng(0).normal(size=(count, 3))
@@ -125,9 +127,48 @@ def test_a_file_keeps_the_labels(tmp_path):
     y = np.array(["a", "b", "c"])[np.arange(60) % 3]
     fitted = thalweg.Classifier(nn.Linear(2, 3), epochs=1, progress="none").fit(x, y)
     fitted.save(tmp_path / "model.onnx")
+    assert data.class_names_from_metadata(thalweg.Model.load(str(tmp_path / "model.onnx")).metadata) == ["a", "b", "c"]
     again = thalweg.Classifier(nn.Linear(2, 3)).load(tmp_path / "model.onnx")
     assert again.classes_.tolist() == ["a", "b", "c"]
     assert again.predict(x).tolist() == fitted.predict(x).tolist()
+
+
+@pytest.mark.parametrize("labels, names", [([5, 7], ["5", "7", "2"]), ([True, False], ["False", "True", "2"]), ([0, 2], [])])
+def test_other_programs_find_names_for_labels_that_are_no_columns(tmp_path, labels, names):
+    x, y = np.random.default_rng(0).normal(size=(40, 2)), np.array(labels)[np.arange(40) % 2]
+    fitted = thalweg.Classifier(nn.Linear(2, 3), epochs=1, progress="none").fit(x, y)
+    fitted.save(tmp_path / "model.onnx")
+    assert data.class_names_from_metadata(thalweg.Model.load(str(tmp_path / "model.onnx")).metadata) == names
+    again = thalweg.Classifier(nn.Linear(2, 3)).load(tmp_path / "model.onnx")
+    assert again.classes_.tolist() == sorted(labels) and again.classes_.dtype.kind == y.dtype.kind
+
+
+def test_probabilities_of_a_model_that_gives_them_stay_what_they_are():
+    x, y = points(60)
+    net = nn.Sequential(nn.Linear(3, 3), nn.Softmax(1))
+    fitted = thalweg.Classifier(net, epochs=1, progress="none").fit(x, y)
+    np.testing.assert_allclose(fitted.predict_proba(x), fitted.model_(x.astype("float32")), rtol=1e-5)
+    net = nn.Sequential(nn.Linear(3, 1), nn.Sigmoid())
+    binary = thalweg.Classifier(net, loss="bce", epochs=1, progress="none").fit(x, y > 0)
+    np.testing.assert_allclose(binary.predict_proba(x)[:, 1:], binary.model_(x.astype("float32")), rtol=1e-5)
+
+
+def test_classes_that_the_data_name(tmp_path):
+    for name, source in {"cat": "photo.jpg", "dog": "photo.png"}.items():
+        (tmp_path / name).mkdir()
+        for copy in range(3):
+            (tmp_path / name / f"{copy}_{source}").write_bytes((GOLDEN / source).read_bytes())
+    photos = data.ImageFolder(str(tmp_path), {"transforms": [{"name": "resize", "height": 8, "width": 8}]})
+    net = nn.Sequential(nn.Flatten(), nn.Linear(192, 2))
+    fitted = thalweg.Classifier(net, epochs=1, progress="none").fit(data.Subset(photos, range(1, 6)))
+    assert fitted.classes_.tolist() == ["cat", "dog"] and set(fitted.predict(photos)) <= {"cat", "dog"}
+    fitted.save(tmp_path / "model.onnx")
+    metadata = thalweg.Model.load(str(tmp_path / "model.onnx")).metadata
+    assert metadata["thalweg.preprocessing"] == photos.metadata["thalweg.preprocessing"]
+    assert thalweg.Classifier(net).load(tmp_path / "model.onnx").classes_.tolist() == ["cat", "dog"]
+    # What a fit to other data knows is not that of this one.
+    fitted.fit(np.zeros((4, 3, 8, 8)), [0, 1, 0, 1]).save(tmp_path / "other.onnx")
+    assert "thalweg.preprocessing" not in thalweg.Model.load(str(tmp_path / "other.onnx")).metadata
 
 
 def test_columns_are_found_by_name():

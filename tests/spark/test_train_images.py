@@ -64,3 +64,25 @@ def test_one_giant_file(spark, folder):  # noqa: F811
     model = estimator("content", memory_bytes=1 << 20).fit(frame)
     assert model.training_report["rows"] == 13
     assert model.transform(frame).count() == 13
+
+
+def test_the_file_of_the_model_says_how_images_are_read(spark, folder, tmp_path_factory):  # noqa: F811
+    """No preprocessing is given here; what the file says serves, and stays with the trained model."""
+    frame = labelled(thalweg.spark.read_images(spark, folder), "path")
+    path = tmp_path_factory.mktemp("start") / "start.onnx"
+    estimator("content").fit(frame).save_onnx(path.as_uri())
+    start = thalweg.Model.load(str(path)).metadata
+    again = thalweg.spark.Estimator(
+        str(path), feature_cols=["content"], label_cols=["label"], epochs=1, batch_size=4, num_workers=1, threads=1,
+        output_cols=["name"], output_kinds=["label"]).fit(frame)
+    assert {row.name for row in again.transform(frame).collect()} <= {"dog", "cat"}
+    again.save_onnx((path.parent / "again.onnx").as_uri())
+    metadata = thalweg.Model.load(str(path.parent / "again.onnx")).metadata
+    for key in ("thalweg.preprocessing", "thalweg.class_names"):
+        assert metadata[key] == start[key]
+    # Labels that are those names are its classes, by the numbers that they had.
+    named = frame.selectExpr("content", "path", "if(label = 1, 'cat', 'dog') as label")
+    by_name = thalweg.spark.Estimator(str(path), feature_cols=["content"], label_cols=["label"], epochs=1, batch_size=4,
+                                      num_workers=1, threads=1).fit(named)
+    by_name.save_onnx((path.parent / "named.onnx").as_uri())
+    assert thalweg.Model.load(str(path.parent / "named.onnx")).metadata["thalweg.class_names"] == start["thalweg.class_names"]

@@ -58,6 +58,7 @@ class Cached : public Dataset {
   void read(std::span<const int64_t> indices, const Draw& draw, const Batch& batch, int64_t row) const override;
   bool is_costly() const override { return source_->is_costly(); }
   CacheStatus cache_status() const { return cache_->status(); }
+  const DatasetPtr& source() const { return source_; }
 
  private:
   DatasetPtr source_;

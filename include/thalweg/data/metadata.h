@@ -28,9 +28,9 @@ struct ModelMetadata {
   std::vector<std::string> class_names = {};
 };
 
-/// What a model that was trained on these has to say.
-ModelMetadata metadata_of(const ImageFolder& images);
-ModelMetadata metadata_of(const TextLines& lines);
+/// What a model that was trained on these has to say: of images and lines of text, also in part (Subset, Shard), mixed
+/// (Concat, Mix) or kept (Cached), as far as all sources say the same; nothing of other samples.
+ModelMetadata metadata_of(const Dataset& samples);
 
 /// The properties "thalweg.preprocessing" (Pipeline::to_json), "thalweg.text" (TextPreprocessing::to_json),
 /// "thalweg.features" (Features::to_json), "thalweg.columns" (a JSON list of lists of names) and "thalweg.class_names"

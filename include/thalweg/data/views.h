@@ -18,6 +18,7 @@ class View : public Dataset {
   void read(std::span<const int64_t> indices, const Draw& draw, const Batch& batch, int64_t row) const override;
   bool is_costly() const override;
   bool is_in_memory() const override;
+  const std::vector<DatasetPtr>& sources() const { return sources_; }
 
  protected:
   struct Location {
@@ -29,7 +30,6 @@ class View : public Dataset {
   View(const char* what, std::vector<DatasetPtr> sources);
   /// `index` lies in [0, size()).
   virtual Location locate(int64_t index, int64_t epoch) const = 0;
-  const std::vector<DatasetPtr>& sources() const { return sources_; }
 
  private:
   const char* what_;

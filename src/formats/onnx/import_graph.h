@@ -42,4 +42,7 @@ struct ImportedModel {
 ImportedModel import_model(const std::shared_ptr<const ModelFile>& model,
                            std::optional<BatchNormTraining> batch_norms = std::nullopt);
 
+/// The file as load_for_training gives it, with all that it says besides. The weights lie in the graph.
+ImportedModel import_for_training(const std::string& path, std::optional<BatchNormTraining> batch_norms);
+
 }  // namespace thalweg::onnx

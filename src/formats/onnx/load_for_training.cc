@@ -26,7 +26,7 @@ BatchNormTraining batch_norm_training_from_name(const std::string& name) {
   raise("unknown training of batch norms '", name, "'; known: frozen, learned");
 }
 
-std::unique_ptr<Graph> load_for_training(const std::string& path, std::optional<BatchNormTraining> batch_norms) {
+ImportedModel import_for_training(const std::string& path, std::optional<BatchNormTraining> batch_norms) {
   ImportedModel model = import_model(open_model(path), batch_norms);
   for (Value* input : model.graph->inputs()) {
     TW_REQUIRE(input->typed(), path, ": input ", printable(input->name()),
@@ -40,7 +40,12 @@ std::unique_ptr<Graph> load_for_training(const std::string& path, std::optional<
   }
   // Copies: what lies in the mapped file must not change.
   for (const StoredWeight& weight : model.weights) model.graph->find(weight.name)->set_data(weight.load().clone());
-  return std::move(model.graph);
+  model.weights.clear();
+  return model;
+}
+
+std::unique_ptr<Graph> load_for_training(const std::string& path, std::optional<BatchNormTraining> batch_norms) {
+  return import_for_training(path, batch_norms).graph;
 }
 
 }  // namespace thalweg::onnx

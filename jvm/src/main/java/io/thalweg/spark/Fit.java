@@ -146,7 +146,7 @@ final class Fit {
   }
 
   private TrainingColumns columns(ModelDescription description, String augmentation, boolean nanAllowed) {
-    String preprocessing = estimator.value(estimator.preprocessing()).orElse(null);
+    String preprocessing = estimator.value(estimator.preprocessing()).orElse(description.preprocessing());
     SourceColumns source = new SourceColumns(rows.schema(), caseSensitive, texts);
     return new TrainingColumns(
         ModelInput.assign(description.inputs(), source, inputColumns, preprocessing),
@@ -207,6 +207,7 @@ final class Fit {
   private TrainedModel train(TrainingSettings settings, ModelDescription description, ModelMaker maker) throws IOException {
     ModelLimit.checkResult(description.bytes(), context.getConf());
     checkOutputs(description);
+    texts.knowNames(description.classNames());
     TrainingColumns columns = columns(
         description, estimator.value(estimator.augmentation()).orElse(null), settings.nanAllowed());
     int kinds = texts.classNames().size();
@@ -243,7 +244,7 @@ final class Fit {
     }
   }
 
-  /** What prediction must know of the data. */
+  /** What prediction must know of the data, besides what the file of the model to begin with says. */
   private String metadata() throws JsonProcessingException {
     Map<String, String> properties = new LinkedHashMap<>();
     estimator.value(estimator.preprocessing()).ifPresent(json -> properties.put(ModelSignature.PREPROCESSING, json));

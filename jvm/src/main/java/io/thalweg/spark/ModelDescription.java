@@ -2,6 +2,7 @@
 package io.thalweg.spark;
 
 import com.fasterxml.jackson.core.JsonProcessingException;
+import com.fasterxml.jackson.core.type.TypeReference;
 import com.fasterxml.jackson.databind.JsonNode;
 import com.fasterxml.jackson.databind.ObjectMapper;
 import io.thalweg.DType;
@@ -15,6 +16,7 @@ import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Locale;
+import java.util.Map;
 import java.util.OptionalLong;
 
 /**
@@ -26,6 +28,7 @@ import java.util.OptionalLong;
  * @param bytes of all weights
  * @param trainingBytes that weights, gradients and the optimiser need
  * @param sampleBytes that each sample of a batch needs
+ * @param metadata what its file says of its data; empty for a model of the zoo
  */
 record ModelDescription(
     List<ValueInfo> inputs,
@@ -36,7 +39,8 @@ record ModelDescription(
     long patience,
     long bytes,
     long trainingBytes,
-    long sampleBytes) {
+    long sampleBytes,
+    Map<String, String> metadata) {
   private static final ObjectMapper MAPPER = new ObjectMapper();
 
   /** Of a file, which is written to {@code packed} for the workers unless that is null. */
@@ -62,7 +66,8 @@ record ModelDescription(
         node.get("patience").asLong(),
         node.get("bytes").asLong(),
         node.get("memory").get("weights").asLong(),
-        node.get("memory").get("sample").asLong());
+        node.get("memory").get("sample").asLong(),
+        MAPPER.convertValue(node.get("metadata"), new TypeReference<Map<String, String>>() {}));
   }
 
   /** Of what {@link io.thalweg.Scores#targets} gives. */
@@ -73,6 +78,16 @@ record ModelDescription(
   /** How many the loss knows, if labels are such. */
   OptionalLong classes() {
     return targets.stream().filter(target -> target.classes() != null).mapToLong(target -> target.classes().count()).findFirst();
+  }
+
+  /** From an image to the model's input, as JSON; null if its file does not say it. */
+  String preprocessing() {
+    return metadata.get(ModelSignature.PREPROCESSING);
+  }
+
+  /** Of the classes; empty if its file does not say them. */
+  List<String> classNames() {
+    return ModelSignature.names(metadata.get(ModelSignature.CLASS_NAMES));
   }
 
   private static JsonNode read(String json) {

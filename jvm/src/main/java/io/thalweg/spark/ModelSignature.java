@@ -55,7 +55,8 @@ record ModelSignature(
     return classNames.isEmpty() ? null : TextIndex.ofClasses(classNames);
   }
 
-  private static List<String> names(String json) {
+  /** Of the classes, by the metadata property; empty if there is none. */
+  static List<String> names(String json) {
     if (json == null) {
       return List.of();
     }

@@ -203,7 +203,7 @@ public final class ThalwegEstimator extends Estimator<ThalwegModel> implements T
   StructType schemaAfter(StructType schema, ModelDescription description, boolean caseSensitive) {
     SourceColumns source = source(schema, caseSensitive);
     String[] inputs = source.resolve(required(inputCols()));
-    ModelInput.assign(description.inputs(), source, inputs, value(preprocessing()).orElse(null));
+    ModelInput.assign(description.inputs(), source, inputs, value(preprocessing()).orElse(description.preprocessing()));
     checkClassNames(description);
     return OutputColumn.appended(schema, outputColumns(source, description), caseSensitive);
   }
@@ -220,7 +220,8 @@ public final class ThalwegEstimator extends Estimator<ThalwegModel> implements T
 
   private List<OutputColumn> outputColumns(SourceColumns source, ModelDescription description) {
     String[] kinds = value(outputKinds()).or(() -> kindsFor(source)).orElse(new String[] {OutputKind.ARRAY.toString()});
-    List<String> classes = value(classNames()).map(List::of).orElse(hasTexts(source) ? List.of("of the labels") : List.of());
+    List<String> classes =
+        value(classNames()).map(List::of).orElse(hasTexts(source) ? List.of("of the labels") : description.classNames());
     return OutputColumn.list(value(outputCols()).orElse(null), null, kinds, description.outputs(), classes);
   }
 

@@ -24,6 +24,7 @@ final class TrainingTexts implements SourceColumns.Texts {
   private final List<String> labelColumns;
   private final Map<String, TextIndex> labels = new LinkedHashMap<>();
   private final Map<String, TextIndex> features = new LinkedHashMap<>();
+  private List<String> knownNames = List.of();
 
   /** {@code classNames} is empty if they are to be found among the labels. */
   TrainingTexts(Dataset<Row> rows, String[] labelColumns, List<String> classNames) {
@@ -36,13 +37,18 @@ final class TrainingTexts implements SourceColumns.Texts {
     }
   }
 
+  /** The classes of the model to begin with keep their numbers if all labels are among them. */
+  void knowNames(List<String> names) {
+    knownNames = names;
+  }
+
   @Override
   public TextIndex of(String column) {
     if (labelColumns.contains(column)) {
       if (labelColumns.size() > 1) {
         throw new ThalwegException("column '" + column + "' is of type string; texts as labels have to be the only label column");
       }
-      return labels.computeIfAbsent(column, missing -> TextIndex.ofClasses(distinct(column)));
+      return labels.computeIfAbsent(column, missing -> TextIndex.ofClasses(classesOf(column)));
     }
     return features.computeIfAbsent(column, missing -> TextIndex.ofCategories(distinct(column)));
   }
@@ -54,6 +60,11 @@ final class TrainingTexts implements SourceColumns.Texts {
 
   Map<String, TextIndex> features() {
     return features;
+  }
+
+  private List<String> classesOf(String column) {
+    List<String> found = distinct(column);
+    return knownNames.containsAll(found) ? knownNames : found;
   }
 
   private List<String> distinct(String column) {
