@@ -332,6 +332,67 @@ def test_recurrent_layers_that_do_not_convert_say_so():
         thalweg.from_torch(nn.LSTM(4, 8, proj_size=3), torch.randn(5, 2, 4))
 
 
+class CutsByLength(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.body = nn.Linear(4, 4)
+
+    def forward(self, x, lengths):
+        longest = int(lengths.max())
+        return self.body(x)[:, :longest]
+
+
+class DecidesByContent(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.body = nn.Linear(4, 4)
+
+    def forward(self, x):
+        y = self.body(x)
+        if y.sum() > 0:
+            return 2 * y
+        return y
+
+
+@pytest.mark.parametrize(
+    "module, inputs, line",
+    [
+        (CutsByLength(), (torch.randn(2, 4), torch.tensor([2, 3])), r"longest = int\(lengths.max\(\)\)"),
+        (DecidesByContent(), (torch.randn(2, 4),), r"if y.sum\(\) > 0:"),
+    ],
+)
+def test_numbers_that_come_out_of_tensors_are_explained_with_their_line(module, inputs, line):
+    with pytest.raises(thalweg.Error, match=rf"of what a tensor holds in .*test_from_torch.py:\d+: {line}.*torch.where"):
+        thalweg.from_torch(module, *inputs)
+
+
+class HidesWeights(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.first = nn.Linear(4, 4)
+        self.layers = [self.first, nn.Linear(4, 4)]
+        self.scales = {"a": nn.Parameter(torch.full((4,), 0.5))}
+
+    def forward(self, x):
+        return self.layers[1](self.layers[0](x)) * self.scales["a"]
+
+
+def test_weights_in_lists_of_pythons_are_named():
+    module = HidesWeights()
+    with pytest.warns(UserWarning, match=r"layers\[1\].weight, layers\[1\].bias, scales\['a'\]: PyTorch does not know.*ModuleList"):
+        model = thalweg.from_torch(module, torch.randn(2, 4))
+    assert model.weight_names() == ["first.weight", "first.bias"]
+    x = torch.randn(3, 4)
+    assert error(model(x.numpy()), module(x)) < TOLERANCE
+
+
+def test_several_inputs_need_no_tuple():
+    bilinear = nn.Bilinear(3, 4, 2)
+    x, y = torch.randn(5, 3), torch.randn(5, 4)
+    model = thalweg.from_torch(bilinear, torch.randn(2, 3), torch.randn(2, 4))
+    assert error(model(x.numpy(), y.numpy()), bilinear(x, y)) < TOLERANCE
+
+
 def test_weights_of_pytorch_load_by_name():
     module = nn.Sequential(nn.Linear(3, 4), nn.BatchNorm1d(4))
     model = thalweg.from_torch(module, torch.randn(2, 3))

@@ -26,11 +26,13 @@ from thalweg._torch.free import Deferred, FreeSize, Repeated, size_from
 from thalweg._torch.outputs import output_names
 from thalweg._torch.problems import ASSERTIONS, Missing, Problems, is_operator
 from thalweg._torch.registry import CONVERSIONS
+from thalweg._torch.strangers import unregistered_weights
 from thalweg._torch.tied import TiedModel
 from thalweg._torch.weights import ModelWeights, computed_dtype, held, name_of_dtype
 
 # What an operator is expressed by may have to be expressed by something simpler in turn.
 _ATTEMPTS = 4
+_NAMED_WEIGHTS = 3
 _FOLLOWED = {operator.getitem: lambda converter, sequence, index: sequence[index]}
 
 
@@ -295,10 +297,22 @@ def _arguments(example_inputs):
     return (example_inputs if isinstance(example_inputs, (tuple, list)) else (example_inputs,)), {}
 
 
+def _warn_of_strangers(module):
+    places = unregistered_weights(module) if isinstance(module, torch.nn.Module) else []
+    if places:
+        shown = ", ".join(places[:_NAMED_WEIGHTS]) + (f" and {len(places) - _NAMED_WEIGHTS} more" if len(places) > _NAMED_WEIGHTS else "")
+        warnings.warn(
+            f"{shown}: PyTorch does not know these weights as the module's own, since they lie in a list or dict of Python's. "
+            "They are constants of the model and are not trained: hold modules in torch.nn.ModuleList or ModuleDict, parameters "
+            "in torch.nn.ParameterList or ParameterDict",
+            stacklevel=3,
+        )
+
+
 def from_torch(
     module: torch.nn.Module,
     example_inputs,
-    *,
+    *more_inputs,
     free_batch: bool = True,
     batch_dim: int = 0,
     training: bool = True,
@@ -307,7 +321,7 @@ def from_torch(
     """A model that computes what a PyTorch module does, for inference and for training.
 
     ``example_inputs`` is a tensor, a tuple of what the module's forward takes, or a dict of it by name, as tokenizers
-    give; the model's inputs have the names of forward's arguments, and its outputs those of the fields and keys of what
+    give; several tensors may stand without a tuple, too. The model's inputs have the names of forward's arguments, and its outputs those of the fields and keys of what
     forward returns, if it has any. The first dimension of each tensor
     stays free unless ``free_batch`` is off; all other sizes are those of the examples. ``batch_dim=1`` is for modules
     that take sequences first, [time, batch, features], as PyTorch's do unless they are made with batch_first: it leaves
@@ -327,7 +341,8 @@ def from_torch(
     >>> model.weight_names()
     ['0.weight', '0.bias', '2.weight', '2.bias']
     """
-    args, kwargs = _arguments(example_inputs)
+    args, kwargs = _arguments((example_inputs, *more_inputs) if more_inputs else example_inputs)
+    _warn_of_strangers(module)
     failure = None
     try:
         converted = convert_module(

@@ -5,7 +5,6 @@ import contextlib
 import dataclasses
 import inspect
 import sys
-import traceback
 import warnings
 
 import torch
@@ -13,6 +12,7 @@ import torch.utils._pytree as pytree
 
 from thalweg._core import Error, InputError
 from thalweg._torch.batch import batch_choices, is_free, repeated_once
+from thalweg._torch.refusals import explanation
 
 
 @contextlib.contextmanager
@@ -50,40 +50,10 @@ def export_module(module, args, kwargs, batch_dim, training):
                 return _export(module, args, kwargs, None)
             return _export_free(module, leaves, structure, batch_dim)
         except Exception as error:
-            cause = error.__cause__ or error
-            if _packs_sequences(cause):
-                raise Error(_PACKED) from error
-            if _counts_classes(cause):
-                raise Error(_COUNTED) from error
-            raise
-
-
-_PACKED = (
-    "the module packs sequences (pack_padded_sequence), which torch.export cannot follow: let the layer run over the padded "
-    "sequences, and take the last output of each by its length, y[torch.arange(y.size(0)), lengths - 1]"
-)
-
-
-_COUNTED = (
-    "the module has one_hot take the number of classes from the data, and with it the shape of its result, which "
-    "torch.export cannot follow: give num_classes, one_hot(x, num_classes)"
-)
-
-
-def _counts_classes(error):
-    """Whether an export ended in a one_hot that asks for the largest class."""
-    return any(frame.f_code.co_name == "one_hot" for frame, _ in traceback.walk_tb(error.__traceback__))
-
-
-def _packs_sequences(error):
-    """Whether an export ended in what packs sequences, or in a recurrent layer that was given packed ones."""
-    for frame, _ in traceback.walk_tb(error.__traceback__):
-        if frame.f_code.co_name == "pack_padded_sequence":
-            return True
-        in_layer = frame.f_code.co_filename == inspect.getsourcefile(torch.nn.LSTM)
-        if in_layer and isinstance(frame.f_locals.get("batch_sizes"), torch.Tensor):
-            return True
-    return False
+            explained = explanation(error.__cause__ or error)
+            if explained is None:
+                raise
+            raise Error(explained) from error
 
 
 def _export_free(module, leaves, structure, batch_dim):

@@ -15,7 +15,7 @@ ASSERTIONS = {
 _OPERATORS = (torch._ops.OpOverload, torch._ops.HigherOrderOperator)
 _NAMED_PLACES = 3
 _FRAME = re.compile(r'File "([^"]+)", line (\d+), in [^\n]*(?:\n([^\n]*))?')
-_NOT_THE_USERS = (os.path.dirname(torch.__file__) + os.sep, os.path.dirname(os.path.dirname(__file__)) + os.sep)
+NOT_THE_USERS = (os.path.dirname(torch.__file__) + os.sep, os.path.dirname(os.path.dirname(__file__)) + os.sep)
 
 
 def is_operator(target):
@@ -47,7 +47,7 @@ def _line_of(node):
     """The innermost line that is neither PyTorch's nor ours, as "file:line: code"."""
     found = ""
     for file, number, code in _FRAME.findall(node.meta.get("stack_trace") or ""):
-        if not file.startswith(_NOT_THE_USERS):
+        if not file.startswith(NOT_THE_USERS):
             found = f"{file}:{number}: {code.strip()}" if code.strip() else f"{file}:{number}"
     return found
 

@@ -21,6 +21,13 @@ SEGMENTATION = {
     "unet": of_segmentation("Unet"),
     "linknet": of_segmentation("Linknet"),
     "pspnet": of_segmentation("PSPNet"),
+    "unet_of_timm": of_segmentation(
+        "Unet", "tu-convnext_atto", options={"encoder_depth": 4, "decoder_channels": (64, 32, 16, 8)}
+    ),
+    "manet": of_segmentation("MAnet"),
+    "fpn": of_segmentation("FPN", "mobilenet_v2"),
+    "deeplabv3": of_segmentation("DeepLabV3"),
+    "upernet": of_segmentation("UPerNet"),
     "segformer": of_transformers(
         "SegformerForSemanticSegmentation", "SegformerConfig", images(64, "pixel_values"),
         {"hidden_sizes": [16, 24, 32, 48], "depths": [1, 1, 1, 1], "decoder_hidden_size": 32, "num_labels": 5},

@@ -79,6 +79,7 @@ TEXT = {
     "qwen3": writer("Qwen3ForCausalLM", "Qwen3Config", LLAMA, head_dim=8),
     "gemma": writer("GemmaForCausalLM", "GemmaConfig", LLAMA, head_dim=8),
     "gemma2": writer("Gemma2ForCausalLM", "Gemma2Config", LLAMA, head_dim=8, sliding_window=4, use_cache=False),
+    "falcon": writer("FalconForCausalLM", "FalconConfig", LLAMA),
     "phi": writer("PhiForCausalLM", "PhiConfig", LLAMA),
     "phi3": writer("Phi3ForCausalLM", "Phi3Config", LLAMA),
     "opt": writer("OPTForCausalLM", "OPTConfig", LLAMA, ffn_dim=64, word_embed_proj_dim=32),
