@@ -38,6 +38,7 @@ ROOT = HERE.parent
 sys.path.insert(0, str(HERE / "peer"))
 
 import beside_load  # noqa: E402
+import wire  # noqa: E402
 from cases import CASES as MODEL_CASES  # noqa: E402
 from data_cases import DATA_CASES  # noqa: E402
 from group_cases import GROUP_CASES  # noqa: E402
@@ -228,6 +229,7 @@ class Setup:
 
     def __init__(self, options):
         self.options = options
+        self.wire = None  # between the processes of the case, if it asks for one
         deps = pathlib.Path(os.environ.get("THALWEG_DEPS") or pathlib.Path.home() / ".cache" / "thalweg")
         self.python = os.environ.get("THALWEG_BENCH_PYTHON") or str(deps / "bench-venv" / "bin" / "python")
         self.binary = os.environ.get("THALWEG_BENCH_BIN", "")
@@ -244,13 +246,16 @@ class Setup:
                    "--threads", str(self.options.threads)]
         if self.options.peer_fused_optimizer and CASES[case]["worker"] == "torch_peer.py":
             command.append("--fused-optimizer")
-        return Worker(f"{case}: {peer_label(case, config)}", command, self.options.deadline)
+        return self._start(f"{case}: {peer_label(case, config)}", command)
 
     def ours(self, case):
         command = [self.binary, "--case", CASES[case].get("base", case), "--threads", str(self.options.threads)]
         if "ours" in CASES[case]:
             command[:1] = [self.python, str(HERE / "peer" / CASES[case]["ours"]), "--config", "thalweg"]
-        return Worker(f"{case}: thalweg", command, self.options.deadline)
+        return self._start(f"{case}: thalweg", command)
+
+    def _start(self, label, command):
+        return Worker(label, command if self.wire is None else self.wire.command(command), self.options.deadline)
 
     def steps(self, ms):
         """Steps that fill a side's share of a round."""
@@ -401,6 +406,21 @@ def limit_text(entry):
             f"processor; beyond that {100 * entry['wait_share']:.2f}%, less than {100 * entry['limit']:g}% asked for: {verdict}")
 
 
+def over_a_wire(setup, name):
+    """-> the entry of a case whose two processes have a cable of some rate between them"""
+    try:
+        with wire.Wire(CASES[name]["wire_mbit"]) as setup.wire:
+            entry = in_turns(setup, name)
+            if "ours_ms" in entry:
+                entry |= {f"{side}_wire_share": round(setup.wire.share(CASES[name]["sent_bytes"], entry[f"{side}_ms"]), 3)
+                          for side in ("ours", "peer")}
+            return entry
+    except OSError as error:
+        raise WorkerError(f"{name}: {error}") from None
+    finally:
+        setup.wire = None
+
+
 def measure(setup, name):
     """-> the case's entry of bench.json"""
     if "limit" in CASES[name]:
@@ -409,6 +429,11 @@ def measure(setup, name):
         return against_record(setup, name)
     if "base" in CASES[name]:
         return beside_loops(setup, name)
+    return over_a_wire(setup, name) if "wire_mbit" in CASES[name] else in_turns(setup, name)
+
+
+def in_turns(setup, name):
+    """-> the entry of a case whose sides run one after the other"""
     probe, seen = fastest_peer(setup, name)
     sides = {"peer": probe.worker}
     try:
@@ -483,6 +508,8 @@ def table(results, failures):
     lines += [f"{r['case']}: synchronisation adds {r['ours_sync_ms']:.1f} ms to a step, {r['peer_sync_ms']:.1f} ms with the peer; "
               f"target at most {r['sync_target']:g} times the peer's: {'met' if r['sync_met'] else 'missed'}"
               for r in results if "sync_met" in r]
+    lines += [f"{r['case']}: {r['ours_wire_share']:.0%} of what the wire carries, {r['peer_wire_share']:.0%} with the peer"
+              for r in results if "ours_wire_share" in r]
     lines += [limit_text(r) for r in results if "limit" in r]
     lines += [beside_load.text(r) for r in results if "slowdown" in r]
     lines += [f"FAILED  {failure}" for failure in failures]

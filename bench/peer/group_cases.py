@@ -17,6 +17,10 @@ GROUP_CASES = {f"allreduce_{size}mb_x2": case(2.0) for size in (1, 16, 100)}
 # With Thalweg held to TCP, which is what gloo uses.
 GROUP_CASES |= {f"allreduce_{size}mb_x2_tcp": case(1.0) for size in (1, 16, 100)}
 
+# Over a cable of 1 Gbit/s and of 100 Mbit/s (wire.py). With two workers each sends as many bytes as there are.
+GROUP_CASES |= {f"allreduce_16mb_x2_tcp_{name}": case(1.0) | {"wire_mbit": mbit, "sent_bytes": 16_000_000}
+                for name, mbit in (("1gbit", 1000), ("100mbit", 100))}
+
 
 def training(model, config, batch, lr, tolerance):
     return model_case(model, config, image(batch, 1000), lr, 1.15, configs=("default", "channels_last"),

@@ -27,7 +27,8 @@ tw_status tw_training_settings(const char* const* assignments, size_t count, tw_
  * come in, and, where they are class numbers, "classes": their "count" and the "ignored" number that stands for none;
  * "batch_size" and "patience" of the settings; "bytes" of all weights; and "memory", roughly what training takes
  * besides the rows, in bytes: "weights" for parameters, gradients and the optimiser, and "sample" for each sample of a
- * batch; and "metadata", the properties of the file, such as preprocessing and class names, which the trained model keeps. */
+ * batch; and "metadata", the properties of the file, such as preprocessing and class names, which the trained model
+ * keeps. */
 tw_status tw_training_model(const char* source, const char* settings, const char* path, tw_result** result);
 
 /* ---- The place to meet ---- */

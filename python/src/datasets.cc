@@ -226,11 +226,13 @@ void bind_fitting(nb::module_& m) {
         return to_numpy(classify(scores, probabilities ? op::kSigmoid : model.outputs().at(0).made_by).probabilities);
       },
       "model"_a, "scores"_a, "probabilities"_a = false,
-      "Of the classes, by the columns of the model's first output, which are probabilities already if the model ends so "
+      "Of the classes, by the columns of the model's first output, which are probabilities already if the model ends "
+      "so "
       "or the caller says so. One column speaks for the second of two classes.");
   m.def(
-      "class_names_metadata", [](const std::vector<std::string>& names) { return data::to_properties({.class_names = names}); },
-      "names"_a, "For the file of a model whose output has a column for each of these: save(path, metadata=...).");
+      "class_names_metadata",
+      [](const std::vector<std::string>& names) { return data::to_properties({.class_names = names}); }, "names"_a,
+      "For the file of a model whose output has a column for each of these: save(path, metadata=...).");
   m.def(
       "class_names_from_metadata",
       [](const std::map<std::string, std::string>& properties) { return data::metadata_from(properties).class_names; },
@@ -250,7 +252,8 @@ void bind_datasets(nb::module_& module) {
       .def_prop_ro("target_types", [](const Dataset& self) { return described(self.target_types()); })
       .def_prop_ro(
           "metadata", [](const Dataset& self) { return data::to_properties(data::metadata_of(self)); },
-          "What the file of a model has to say that gets such images or lines of text: how they become its input, without "
+          "What the file of a model has to say that gets such images or lines of text: how they become its input, "
+          "without "
           "chance, and the names of the classes. An estimator that was fitted to them saves it by itself.")
       .def("fetch", fetch, "indices"_a, nb::call_guard<nb::gil_scoped_release>(),
            "Inputs and targets of these samples, a list of arrays each.");

@@ -8,9 +8,9 @@
 #include <optional>
 
 #include "capi/guard.h"
-#include "job/start_model.h"
 #include "capi/result.h"
 #include "capi/rows.h"
+#include "job/start_model.h"
 #include "sync/group_progress.h"
 #include "thalweg/c_training.h"
 #include "thalweg/data/metadata.h"

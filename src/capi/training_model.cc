@@ -3,10 +3,10 @@
 #include <nlohmann/json.hpp>
 
 #include "capi/guard.h"
-#include "job/start_model.h"
 #include "capi/result.h"
 #include "capi/targets_json.h"
 #include "job/memory.h"
+#include "job/start_model.h"
 #include "job/training.h"
 #include "thalweg/c_training.h"
 #include "thalweg/fit_data.h"

@@ -216,5 +216,15 @@ TEST(LoadedModel, AttributesOfAnotherKindAreErrors) {
               AllOf(HasSubstr("Softmax \"Softmax_node\""), HasSubstr("axis 5 does not exist")));
 }
 
+TEST(LoadedModel, AttributesThatOnlyTheEngineSetsAreNotReadFromFiles) {
+  onnx::ModelProto model = small_model();
+  model.graph.node[1].attribute = {integer("captures", 5), integer("opset", -7), integer("learns", 1),
+                                   integer("body.captures", 1)};
+  const Tensor x = Tensor::full<float>({1, 2}, 1.5F);
+  const Tensor y = Model::load_bytes(bytes_of(model)).predict({x}).at(0);
+  EXPECT_EQ(y.data<float>()[0], 2.5F);
+  EXPECT_EQ(y.data<float>()[1], 0.0F);
+}
+
 }  // namespace
 }  // namespace thalweg

@@ -7,6 +7,7 @@
 #include <optional>
 
 #include "base/text.h"
+#include "formats/onnx/graph_attributes.h"
 #include "formats/onnx/one_to_one.h"
 #include "formats/onnx/tensor_data.h"
 #include "formats/onnx/training_form.h"
@@ -46,7 +47,7 @@ ValueInfoProto describe_value(const std::string& name, const Value& value) {
 /// An attribute as ONNX has it; nothing for those that only graphs have.
 std::optional<AttributeProto> to_proto(Exporter& exporter, const Node& node, const std::string& name,
                                        const Attributes::Item& item) {
-  if (name == ComposeContext::kOpsetAttribute || name == kCaptures || name.ends_with(kCapturesOf)) return std::nullopt;
+  if (only_graphs_have(name)) return std::nullopt;
   using Type = AttributeProto::Type;
   AttributeProto proto;
   proto.name = name;

@@ -8,8 +8,8 @@
 
 #include "base/text.h"
 #include "formats/onnx/converter.h"
+#include "formats/onnx/graph_attributes.h"
 #include "formats/onnx/training_form.h"
-#include "graph/host_op.h"
 
 namespace thalweg::onnx {
 
@@ -238,7 +238,9 @@ bool GraphImporter::add_node(const NodeProto& proto) {
   const size_t own_inputs = inputs.size();
   Attributes attrs{{ComposeContext::kOpsetAttribute, model_->opset(proto.domain)}};
   try {
-    for (const AttributeProto& attribute : proto.attribute) set_attribute(attribute, attrs, inputs);
+    for (const AttributeProto& attribute : proto.attribute) {
+      if (!only_graphs_have(attribute.name)) set_attribute(attribute, attrs, inputs);
+    }
   } catch (const ContentNeeded&) {
     return false;  // a graph inside reads what does not exist yet
   }
