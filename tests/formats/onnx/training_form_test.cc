@@ -20,7 +20,8 @@ const std::map<std::string, std::set<std::string>> kStandard = {
 };
 
 void expect_standard_nodes(const std::string& path) {
-  for (const onnx::NodeProto& node : onnx::open_model(path)->proto.graph.node) {
+  const std::shared_ptr<const onnx::ModelFile> file = onnx::open_model(path);
+  for (const onnx::NodeProto& node : file->proto.graph.node) {
     EXPECT_EQ(node.domain, "");
     const auto known = kStandard.find(node.op_type);
     if (known == kStandard.end()) continue;
