@@ -1,6 +1,6 @@
 """Networks of timm, transformers and segmentation-models-pytorch: PyTorch's answers, and PyTorch's training.
 
-Each row of networks.py is converted once, in training form; the model then answers for another batch size, and three steps of
+Each row of networks.py is converted once, in training form; the model then answers for another batch size, and a few steps of
 SGD leave it with the losses and the weights that PyTorch comes to. Run by `make test-torch`.
 """
 
@@ -15,7 +15,6 @@ from networks import NETWORKS
 from thalweg import data, ops
 from torch import nn
 
-STEPS = 3
 DROPOUT = (nn.Dropout, nn.Dropout1d, nn.Dropout2d, nn.Dropout3d, nn.AlphaDropout)
 # The networks are too small for more threads.
 torch.set_num_threads(1)
@@ -109,7 +108,7 @@ def test_answers_and_training(name):
     network = NETWORKS[name]
     module, model = converted(network)
     assert_same_answers(network, module, model)
-    batches = [network.inputs(network.batch) for _ in range(STEPS)]
+    batches = [network.inputs(network.batch) for _ in range(network.steps)]
     with torch.no_grad():
         targets = [torch.randn_like(first_tensor(module(**batch))) for batch in batches]
     before = module.state_dict()

@@ -11,13 +11,15 @@ class Network:
     """How to make a network, and what to give it: tensors by the names that its forward has for them.
 
     `inputs` gives those for a batch of some size. Answers differ relative to the largest, and weights that were trained
-    relative to how far they moved; normalised by small batches, some networks magnify the last bits.
+    relative to how far they moved; normalised by small batches, some networks magnify the last bits, so that PyTorch in
+    float32 and in float64 part after some `steps` too.
     """
 
     make: collections.abc.Callable
     inputs: collections.abc.Callable
     batch: int = 2
     rate: float = 0.01
+    steps: int = 3
     tolerance: float = 2e-5
     training_tolerance: float = 1e-3
 
