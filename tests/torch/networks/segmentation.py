@@ -25,7 +25,7 @@ SEGMENTATION = {
         "Unet", "tu-convnext_atto", options={"encoder_depth": 4, "decoder_channels": (64, 32, 16, 8)}
     ),
     "manet": of_segmentation("MAnet"),
-    "fpn": of_segmentation("FPN", "mobilenet_v2", steps=1),
+    "fpn": of_segmentation("FPN", "mobilenet_v2", size=128, steps=1),
     "deeplabv3": of_segmentation("DeepLabV3"),
     "upernet": of_segmentation("UPerNet", steps=1),
     "segformer": of_transformers(
