@@ -68,6 +68,10 @@ void simplify(Graph& graph);
 /// it, which saves a pass over memory.
 void fuse_gradient_sums(Graph& graph);
 
+/// For inference, at last: functions of one or two values, element by element, that follow each other become one node,
+/// which goes over memory once. Values that somebody else reads stay. The graph must be static.
+void fuse_elementwise(Graph& graph);
+
 /// All of the above in the right order, then the gradients of `loss` for the trainable parameters.
 /// The graph must be static.
 void prepare_for_training(Graph& graph, Value* loss, Precision precision = Precision::kF32);

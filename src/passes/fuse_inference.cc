@@ -1,4 +1,7 @@
 // Copyright The Thalweg Authors. SPDX-License-Identifier: Apache-2.0
+#include <algorithm>
+
+#include "ops/fused_activation.h"
 #include "ops/ids.h"
 #include "passes/rewrite.h"
 #include "thalweg/ops.h"
@@ -54,20 +57,69 @@ void take_residual(Graph& graph, Node* conv) {
   graph.replace(sum->output(), conv->output());
 }
 
-/// clip(conv(x)), ReLU6 above all: the bounds move into the convolution.
-void take_bounds(Graph& graph, Node* conv) {
-  if (!conv->attrs().text("activation").empty()) return;
-  const Node* clip = only_consumer(graph, conv->output());
-  if (clip == nullptr || clip->op_name() != op::kClip) return;
-  graph.set_attribute(conv, "activation", clip->op_name());
-  graph.set_attribute(conv, "low", clip->attrs().real("low"));
-  graph.set_attribute(conv, "high", clip->attrs().real("high"));
-  graph.replace(clip->output(), conv->output());
+bool is_product(const Node& node) { return node.op_name() == op::kConv || node.op_name() == op::kLinear; }
+
+/// Products of integers take bounds alone, and those who look for them know no other function.
+bool may_become_integer(const Node& product) {
+  const Node* weights = product.input(1)->producer();
+  return weights != nullptr && weights->op_name() == op::kDequantize;
+}
+
+/// f(conv(x)) and f(linear(x)): the function moves into the product.
+void take_activation(Graph& graph, Node* product) {
+  if (!product->attrs().text("activation").empty() || product->input(4) != nullptr) return;
+  const Node* next = only_consumer(graph, product->output());
+  if (next == nullptr || next->output()->type() != product->output()->type()) return;
+  const std::vector<std::string>& all = fusible_activations();
+  if (std::find(all.begin(), all.end(), next->op_name()) == all.end()) return;
+  const bool bounds = next->op_name() == op::kRelu || (next->op_name() == op::kClip && product->op_name() == op::kConv);
+  if (!bounds && may_become_integer(*product)) return;
+  fuse_activation(graph, product, *next);
+  graph.replace(next->output(), product->output());
+}
+
+/// A factor for each channel, or one for all, of what is below 0 in a convolution's result.
+void take_slope(Graph& graph, Node* conv) {
+  if (!conv->attrs().text("activation").empty() || conv->output()->dtype() != DType::kF32) return;
+  const Node* prelu = only_consumer(graph, conv->output());
+  if (prelu == nullptr || prelu->op_name() != op::kPrelu || prelu->input(0) != conv->output()) return;
+  Value* slope = prelu->input(1);
+  const int64_t channels = conv->output()->shape()[1];
+  const Shape& out = conv->output()->shape();
+  if (channels == kFree || prelu->output()->type() != conv->output()->type() || may_become_integer(*conv)) return;
+  const int axis = slope->shape().rank() - (out.rank() - 1);
+  const bool one = slope->shape().num_elements() == 1;
+  const bool by_channel = axis >= 0 && slope->shape().num_elements() == channels && slope->shape()[axis] == channels;
+  if (!one && !by_channel) return;
+  rewrite_at(graph, *prelu, [&] {
+    std::vector<Value*> inputs = conv->inputs();
+    inputs.resize(4, nullptr);
+    Value* flat = ops::reshape(slope, {slope->shape().num_elements()});
+    inputs.push_back(one ? ops::expand(flat, {channels}) : flat);
+    return graph.add(conv->op_name(), inputs, conv->attrs(), conv->name())->output();
+  });
+}
+
+/// x W for weights that are the same in every run is a linear layer, which takes a bias and an activation.
+void say_linear(Graph& graph, Node* product) {
+  const Value* weight = product->input(1);
+  const bool fixed = weight->kind() == Value::Kind::kParameter || weight->kind() == Value::Kind::kConstant;
+  if (!fixed || weight->shape().rank() != 2 || product->attrs().flag("transpose_a")) return;
+  if (product->output()->dtype() != DType::kF32) return;
+  rewrite_at(graph, *product, [&] {
+    Value* rows = product->input(1);
+    if (!product->attrs().flag("transpose_b")) rows = ops::transpose(rows, {1, 0});
+    return ops::linear(product->input(0), rows, nullptr, "", product->name());
+  });
 }
 
 }  // namespace
 
 void fuse_for_inference(Graph& graph) {
+  for (Node* node : list_nodes(graph)) {
+    if (node->op_name() == op::kMatmul) say_linear(graph, node);
+  }
+  graph.remove_dead_nodes();
   // Before batch norms, which look for the product that they follow; and once more for what follows them.
   absorb_affine(graph);
   for (Node* node : list_nodes(graph)) {
@@ -81,8 +133,10 @@ void fuse_for_inference(Graph& graph) {
   graph.sort_nodes();
   graph.remove_dead_nodes();
   for (Node* node : list_nodes(graph)) {
-    if (node->op_name() == op::kConv) take_bounds(graph, node);
+    if (is_product(*node)) take_activation(graph, node);
+    if (node->op_name() == op::kConv) take_slope(graph, node);
   }
+  graph.sort_nodes();
   graph.remove_dead_nodes();
   // The pass for training fuses activations; what it knows of batch norms does not occur here.
   fuse_for_training(graph);

@@ -28,6 +28,7 @@ void prepare_for_inference(Graph& graph, Precision precision) {
   use_int8(graph);
   if (precision == Precision::kBF16) use_bf16(graph);
   simplify(graph);
+  fuse_elementwise(graph);
 }
 
 }  // namespace thalweg

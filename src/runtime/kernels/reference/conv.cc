@@ -1,6 +1,7 @@
 // Copyright The Thalweg Authors. SPDX-License-Identifier: Apache-2.0
 #include <algorithm>
 
+#include "ops/fused_activation.h"
 #include "ops/ids.h"
 #include "runtime/kernels/reference/conv_products.h"
 #include "runtime/kernels/reference/reference.h"
@@ -20,7 +21,9 @@ void start_with_bias(const ReferenceCall& call, T* y) {
 }
 
 void conv(const ReferenceCall& call) {
-  const ConvBounds bounds = conv_bounds(call.attrs());
+  const UnaryCallee activation = fused_activation(call.attrs());
+  const Shape& shape = call.out().shape();
+  const int64_t plane = shape.num_elements(2, shape.rank());
   dispatch_real(call.out().dtype(), [&](auto tag) {
     using T = decltype(tag);
     const T* x = call.in(0).data<T>();
@@ -29,8 +32,11 @@ void conv(const ReferenceCall& call) {
     start_with_bias(call, y);
     for (int64_t i = 0; call.has(3) && i < call.out().num_elements(); ++i) y[i] += call.in(3).data<T>()[i];
     for_each_product(conv_geometry(call.node), [&](int64_t i, int64_t k, int64_t o) { y[o] += x[i] * w[k]; });
-    for (int64_t i = 0; bounds.present && i < call.out().num_elements(); ++i) {
-      y[i] = std::clamp(y[i], static_cast<T>(bounds.low), static_cast<T>(bounds.high));
+    for (int64_t i = 0; activation.function != nullptr && i < call.out().num_elements(); ++i) {
+      y[i] = static_cast<T>(activation.function->value(static_cast<double>(y[i]), activation.a, activation.b));
+    }
+    for (int64_t i = 0; call.has(4) && i < call.out().num_elements(); ++i) {
+      if (y[i] < 0) y[i] *= static_cast<T>(call.in(4).data<float>()[i / plane % shape[1]]);
     }
   });
 }

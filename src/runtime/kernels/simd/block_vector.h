@@ -57,6 +57,24 @@ static inline void finish_vector(const ConvAfter& after, BlockVector value, cons
   after.stream ? stream_vector(to, value) : store_vector(to, value);
 }
 
+/// Applies slopes or the function to `count` floats of one channel block that were stored; `slope` is that block's.
+static inline void finish_stored(const ConvAfter& after, const float* slope, float* at, int64_t count) {
+  if (after.activated) {
+    UnaryCall call;
+    call.function = after.function;
+    call.alpha = after.alpha;
+    call.beta = after.beta;
+    call.x = call.y = at;
+    call.count = count;
+    return TW_SIMD_NS::unary(call);
+  }
+  const BlockVector factor = load_vector(slope);
+  for (int64_t i = 0; i < count; i += kBlockLanes) {
+    const BlockVector value = load_vector(at + i);
+    store_vector(at + i, value < 0.0F ? value * factor : value);
+  }
+}
+
 static inline void prefetch_to_l1(const float* from) { _mm_prefetch(reinterpret_cast<const char*>(from), _MM_HINT_T0); }
 static inline void prefetch_to_l2(const float* from) { _mm_prefetch(reinterpret_cast<const char*>(from), _MM_HINT_T1); }
 
