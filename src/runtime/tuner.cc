@@ -125,6 +125,12 @@ void Tuner::store() {
   }
 }
 
+std::string Tuner::find(const std::string& key) {
+  const std::lock_guard<std::mutex> lock(mutex_);
+  const auto known = choices_.find(key);
+  return known != choices_.end() ? known->second : "";
+}
+
 std::string Tuner::choose(const std::string& key, const std::vector<TuningCandidate>& candidates) {
   TW_REQUIRE(!candidates.empty(), "tuning of ", key, ": there is nothing to choose from");
   // Held while measuring: two measurements at a time would disturb each other.

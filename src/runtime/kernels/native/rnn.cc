@@ -15,8 +15,55 @@
 namespace thalweg {
 namespace {
 
+/// Weights [G, K] as the right side [K, G] of products.
+class PackedWeightsKernel : public Kernel {
+ public:
+  explicit PackedWeightsKernel(const TensorType& weights) : columns_(weights.shape[0]), inner_(weights.shape[1]) {
+    name = "native packed weights";
+    inputs = {Layout(weights)};
+    outputs = {Layout(TensorType{DType::kF32, Shape({simd::packed_size(inner_, columns_)})})};
+  }
+
+  void run(const KernelArguments& arguments) const override {
+    simd::pack_panels({static_cast<const float*>(arguments.inputs[0]), 1, inner_}, inner_, columns_,
+                      static_cast<float*>(arguments.outputs[0]));
+  }
+
+ private:
+  int64_t columns_, inner_;
+};
+
+/// Up to so many rows of the input are multiplied by weights that were packed once.
+constexpr int64_t kMostPackedRows = 128;
+
 class RnnKernel : public Kernel {
  public:
+  explicit RnnKernel(const KernelRequest& request) : RnnKernel(request.node) {
+    const Node& node = request.node;
+    packed_hidden_ = derive_packed(node, RnnInput::kWHidden);
+    const bool fixed = request.input_is_fixed.size() > RnnInput::kWInput && request.input_is_fixed[RnnInput::kWInput];
+    if (fixed && sizes_.batch * sizes_.steps <= kMostPackedRows) packed_input_ = derive_packed(node, RnnInput::kWInput);
+  }
+
+  void run(const KernelArguments& arguments) const override {
+    const FlushDenormals flush;
+    const auto in = [&](int index) { return input(arguments, index); };
+    float* bias = at_offset(arguments.scratch, bias_);
+    join_biases(in(RnnInput::kBInput), in(RnnInput::kBHidden), bias);
+    if (packed_input_ >= 0) {
+      multiply_input(arguments, bias);
+    } else {
+      input_product_.run(in(RnnInput::kX), in(RnnInput::kWInput), bias, output(arguments, RnnOutput::kGates),
+                         at_offset(arguments.scratch, product_));
+    }
+    const int64_t parts = std::min<int64_t>(arguments.threads, sizes_.batch);
+#pragma omp parallel for schedule(static, 1) num_threads(parts)
+    for (int64_t part = 0; part < parts; ++part) {
+      run_sequences(arguments, sizes_.batch * part / parts, sizes_.batch * (part + 1) / parts);
+    }
+  }
+
+ private:
   explicit RnnKernel(const Node& node)
       : sizes_(node, node.input(RnnInput::kX)->shape(), node.input(RnnInput::kWHidden)->shape()),
         input_product_({sizes_.batch * sizes_.steps, sizes_.inputs}, {sizes_.gates, sizes_.inputs, true}, true) {
@@ -25,7 +72,6 @@ class RnnKernel : public Kernel {
     outputs = plain_outputs(node);
     ScratchCutter cutter;
     bias_ = cutter.add(sizes_.gates);
-    weights_ = cutter.add(simd::packed_size(sizes_.hidden, sizes_.gates));
     states_ = cutter.add(sizes_.batch * sizes_.hidden);
     cells_ = cutter.add(sizes_.batch * sizes_.hidden);
     sums_ = cutter.add(sizes_.batch * sizes_.gates);
@@ -33,23 +79,29 @@ class RnnKernel : public Kernel {
     scratch_bytes = cutter.bytes();
   }
 
-  void run(const KernelArguments& arguments) const override {
-    const FlushDenormals flush;
-    const auto in = [&](int index) { return input(arguments, index); };
-    float* bias = at_offset(arguments.scratch, bias_);
-    join_biases(in(RnnInput::kBInput), in(RnnInput::kBHidden), bias);
-    input_product_.run(in(RnnInput::kX), in(RnnInput::kWInput), bias, output(arguments, RnnOutput::kGates),
-                       at_offset(arguments.scratch, product_));
-    simd::pack_panels({in(RnnInput::kWHidden), 1, sizes_.hidden}, sizes_.hidden, sizes_.gates,
-                      at_offset(arguments.scratch, weights_));
-    const int64_t parts = std::min<int64_t>(arguments.threads, sizes_.batch);
-#pragma omp parallel for schedule(static, 1) num_threads(arguments.threads)
+  /// Gives the number of the input that is the packed form of weights.
+  int derive_packed(const Node& node, int weights) {
+    const TensorType& type = node.input(static_cast<size_t>(weights))->type();
+    derived.push_back({weights, std::make_unique<PackedWeightsKernel>(type)});
+    unread.push_back(weights);
+    return static_cast<int>(node.inputs().size() + derived.size()) - 1;
+  }
+
+  /// The input's part of all gates, by rows on all threads if there is enough to do.
+  void multiply_input(const KernelArguments& arguments, const float* bias) const {
+    constexpr int64_t kWorthwhile = int64_t{1} << 20;
+    const int64_t rows = sizes_.batch * sizes_.steps, inner = sizes_.inputs, columns = sizes_.gates;
+    const int64_t parts = rows * inner * columns < kWorthwhile ? 1 : std::min<int64_t>(arguments.threads, rows);
+#pragma omp parallel for schedule(static, 1) num_threads(parts)
     for (int64_t part = 0; part < parts; ++part) {
-      run_sequences(arguments, sizes_.batch * part / parts, sizes_.batch * (part + 1) / parts);
+      const int64_t begin = rows * part / parts, end = rows * (part + 1) / parts;
+      float* gates = output(arguments, RnnOutput::kGates) + begin * columns;
+      for (int64_t row = 0; row < end - begin; ++row) std::copy_n(bias, columns, gates + row * columns);
+      simd::panel_gemm({input(arguments, RnnInput::kX) + begin * inner, inner, 1}, input(arguments, packed_input_),
+                       end - begin, columns, inner, gates, columns, true);
     }
   }
 
- private:
   static const float* input(const KernelArguments& arguments, int index) {
     const auto at = static_cast<size_t>(index);
     return at < arguments.inputs.size() ? static_cast<const float*>(arguments.inputs[at]) : nullptr;
@@ -78,7 +130,7 @@ class RnnKernel : public Kernel {
     first_h != nullptr ? std::memcpy(h, first_h + begin * hidden, state_bytes) : std::memset(h, 0, state_bytes);
     first_c != nullptr ? std::memcpy(c, first_c + begin * hidden, state_bytes) : std::memset(c, 0, state_bytes);
     for (int64_t step = 0; step < sizes_.steps; ++step) {
-      simd::panel_gemm({h, hidden, 1}, at_offset(arguments.scratch, weights_), rows, sizes_.gates, hidden, sums,
+      simd::panel_gemm({h, hidden, 1}, input(arguments, packed_hidden_), rows, sizes_.gates, hidden, sums,
                        sizes_.gates, false);
       for (int64_t r = 0; r < rows; ++r) {
         run_cell(arguments, sizes_.row(begin + r, step), sums + r * sizes_.gates, h + r * hidden, c + r * hidden);
@@ -107,7 +159,8 @@ class RnnKernel : public Kernel {
 
   RnnSizes sizes_;
   Product input_product_;
-  size_t bias_ = 0, weights_ = 0, states_ = 0, cells_ = 0, sums_ = 0, product_ = 0;
+  int packed_hidden_ = -1, packed_input_ = -1;  ///< numbers of inputs
+  size_t bias_ = 0, states_ = 0, cells_ = 0, sums_ = 0, product_ = 0;
 };
 
 std::unique_ptr<Kernel> make_rnn(const KernelRequest& request, std::string& declined) {
@@ -115,7 +168,7 @@ std::unique_ptr<Kernel> make_rnn(const KernelRequest& request, std::string& decl
     declined = "an operand is empty or not f32";
     return nullptr;
   }
-  return std::make_unique<RnnKernel>(request.node);
+  return std::make_unique<RnnKernel>(request);
 }
 
 const RegisterKernel kLstm(op::kLstm, "native", KernelPriority::kNative, make_rnn);
