@@ -36,6 +36,10 @@ void to_portable(Graph& graph);
 /// each, and powers of 2, 3 and 1/2 what they are.
 void say_whole_activations(Graph& graph);
 
+/// For inference: layer normalisation and attention that are spelled in several nodes become one node each, and
+/// transposes that follow each other one or none.
+void say_whole_layers(Graph& graph);
+
 /// After to_inference: a bias or scale for each channel after a convolution or linear goes into its weights and bias.
 void absorb_affine(Graph& graph);
 

@@ -145,7 +145,8 @@ void conv_gradient(GradientContext& context) {
   const std::string activation = context.attrs().text("activation");
   TW_REQUIRE(activation.empty() || activation == op::kRelu, describe(context.node()), ": has no gradient once ",
              activation, " is fused into it");
-  TW_REQUIRE(context.input(4) == nullptr, describe(context.node()), ": has no gradient once slopes are fused into it");
+  TW_REQUIRE(context.input(4) == nullptr && !fused_affine(context.attrs()).present(), describe(context.node()),
+             ": has no gradient once slopes, a scale or a shift are fused into it");
   Value* dy = context.output_gradient();
   if (!activation.empty()) {
     dy = context.graph().add(op::kUnaryGrad, {dy, context.output()}, {{"function", activation}})->output();

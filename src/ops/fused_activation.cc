@@ -17,13 +17,22 @@ std::vector<AttributeDef> fused_activation_attributes() {
   choices.insert(choices.end(), fusible_activations().begin(), fusible_activations().end());
   return {attr::text("activation", "", "applied to the result").one_of(std::move(choices)),
           attr::real("alpha", 0.0, "the activation's first attribute"),
-          attr::real("beta", 0.0, "the activation's second attribute")};
+          attr::real("beta", 0.0, "the activation's second attribute"),
+          attr::real("scale", 1.0, "the result is multiplied by it after the activation"),
+          attr::real("shift", 0.0, "added to the result at last")};
 }
 
 UnaryCallee fused_activation(const Attributes& attrs) {
   const std::string name = attrs.text("activation");
   if (name.empty()) return {};
   return {find_unary(name), attrs.real("alpha"), attrs.real("beta")};
+}
+
+FusedAffine fused_affine(const Attributes& attrs) { return {attrs.real("scale", 1.0), attrs.real("shift", 0.0)}; }
+
+double finished(const UnaryCallee& activation, const FusedAffine& affine, double sum) {
+  if (activation.function != nullptr) sum = activation.function->value(sum, activation.a, activation.b);
+  return sum * affine.scale + affine.shift;
 }
 
 void fuse_activation(Graph& graph, Node* product, const Node& activation) {

@@ -84,6 +84,8 @@ bool differentiable_by_output(const std::string& activation) {
 Value* before_activation(GradientContext& context) {
   Value* dy = context.output_gradient();
   const std::string activation = context.attrs().text("activation");
+  TW_REQUIRE(!fused_affine(context.attrs()).present(), describe(context.node()),
+             ": has no gradient once a scale or a shift is fused into it");
   if (activation.empty()) return dy;
   Value* saved = context.output();
   if (!differentiable_by_output(activation)) {

@@ -1,5 +1,6 @@
 // Copyright The Thalweg Authors. SPDX-License-Identifier: Apache-2.0
 #include <algorithm>
+#include <optional>
 
 #include "ops/fused_activation.h"
 #include "ops/ids.h"
@@ -23,16 +24,10 @@ Affine affine_of(const Node& norm) {
   return {factor, ops::sub(norm.input(2), ops::mul(norm.input(3), factor))};
 }
 
-Value* scale_weights(Value* weight, Value* factor) {
-  std::vector<int64_t> shape(static_cast<size_t>(weight->shape().rank()), 1);
-  shape[0] = weight->shape()[0];
-  return ops::mul(weight, ops::reshape(factor, shape));
-}
-
 void fold_batch_norm(Graph& graph, Node* norm) {
   const Node* source = norm->input(0)->producer();
   if (source == nullptr || only_consumer(graph, source->output()) != norm) return;
-  if ((source->op_name() != op::kConv && source->op_name() != op::kLinear) || source->input(3) != nullptr) return;
+  if (!is_product_of_weights(*source) || source->input(3) != nullptr) return;
   if (!source->attrs().text("activation").empty() || source->input(0)->dtype() != DType::kF32) return;
   if (source->op_name() == op::kLinear && norm->input(0)->shape().rank() != 2) return;
   rewrite_at(graph, *norm, [&] {
@@ -40,7 +35,7 @@ void fold_batch_norm(Graph& graph, Node* norm) {
     Value* bias = affine.offset;
     if (source->input(2) != nullptr) bias = ops::add(bias, ops::mul(source->input(2), affine.factor));
     return graph
-        .add(source->op_name(), {source->input(0), scale_weights(source->input(1), affine.factor), bias},
+        .add(source->op_name(), {source->input(0), scaled_weights(*source, affine.factor), bias},
              source->attrs(), source->name())
         ->output();
   });
@@ -76,6 +71,36 @@ void take_activation(Graph& graph, Node* product) {
   if (!bounds && may_become_integer(*product)) return;
   fuse_activation(graph, product, *next);
   graph.replace(next->output(), product->output());
+}
+
+std::optional<double> number_of(const Value* value) {
+  const bool one = value->kind() == Value::Kind::kConstant && value->data().num_elements() == 1;
+  return one ? std::optional<double>(value->data().item()) : std::nullopt;
+}
+
+/// f(conv(x)) * a + b for numbers a and b: they move into the product as well. Without a function between they are
+/// in its weights and bias already.
+bool take_affine(Graph& graph, Node* product) {
+  if (product->attrs().text("activation").empty() && product->input(4) == nullptr) return false;
+  const Node* next = only_consumer(graph, product->output());
+  if (next == nullptr || next->output()->type() != product->output()->type() || next->inputs().size() != 2) return false;
+  if (may_become_integer(*product)) return false;
+  const bool first = next->input(0) == product->output();
+  const std::optional<double> number = number_of(next->input(first ? 1 : 0));
+  if (!number || next->input(0) == next->input(1)) return false;
+  FusedAffine affine = fused_affine(product->attrs());
+  if (next->op_name() == op::kMul || (next->op_name() == op::kDiv && first && *number != 0.0)) {
+    const double factor = next->op_name() == op::kMul ? *number : 1.0 / *number;
+    affine = {affine.scale * factor, affine.shift * factor};
+  } else if (next->op_name() == op::kAdd || (next->op_name() == op::kSub && first)) {
+    affine.shift += next->op_name() == op::kAdd ? *number : -*number;
+  } else {
+    return false;
+  }
+  graph.set_attribute(product, "scale", affine.scale);
+  graph.set_attribute(product, "shift", affine.shift);
+  graph.replace(next->output(), product->output());
+  return true;
 }
 
 /// A factor for each channel, or one for all, of what is below 0 in a convolution's result.
@@ -135,6 +160,11 @@ void fuse_for_inference(Graph& graph) {
   for (Node* node : list_nodes(graph)) {
     if (is_product(*node)) take_activation(graph, node);
     if (node->op_name() == op::kConv) take_slope(graph, node);
+  }
+  for (Node* node : list_nodes(graph)) {
+    if (is_product(*node)) {
+      while (take_affine(graph, node)) continue;
+    }
   }
   graph.sort_nodes();
   graph.remove_dead_nodes();

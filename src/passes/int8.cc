@@ -157,7 +157,7 @@ void multiply_conv(Graph& graph, Node* conv) {
     Value* scales = scales_of(*weights, channels, x->encoding.scale, ending.unit);
     Value* bias = bias_of(graph, conv->input(2), channels, ending);
     Attributes attrs = conv->attrs();
-    for (const char* fused : {"activation", "alpha", "beta"}) attrs.erase(fused);
+    for (const char* fused : {"activation", "alpha", "beta", "scale", "shift"}) attrs.erase(fused);
     write_result(ending.result, attrs);
     std::vector<Value*> inputs{x->integers, weights->integers, scales, bias, ending.residual};
     while (inputs.back() == nullptr) inputs.pop_back();

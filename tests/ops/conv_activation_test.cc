@@ -6,7 +6,7 @@
 #include <tuple>
 
 #include "ops/fused_activation.h"
-#include "runtime/kernels/simd/dispatch.h"
+#include "runtime/kernels/simd/channel_blocks.h"
 #include "support/op_check.h"
 #include "thalweg/ops.h"
 
@@ -38,7 +38,24 @@ std::vector<std::string> endings() {
   return all;
 }
 
-/// The candidates that compute a 3x3 convolution, and whether the outputs fill whole blocks of channels.
+/// The activation with a scale and a shift after it, as well as without.
+std::vector<Attributes> with_affine(const Attributes& attrs) {
+  std::vector<Attributes> all{attrs, attrs, attrs};
+  all[1].set("scale", 0.7);
+  all[2].set("scale", -1.5);
+  all[2].set("shift", 0.25);
+  return all;
+}
+
+std::vector<std::pair<std::string, Attributes>> all_endings(const std::vector<int64_t>& pads) {
+  std::vector<std::pair<std::string, Attributes>> all;
+  for (const std::string& ending : endings()) {
+    for (const Attributes& attrs : with_affine(with_activation(ending, pads))) all.emplace_back(ending, attrs);
+  }
+  return all;
+}
+
+/// The candidates that compute a 3x3 convolution, and the number of its output channels.
 using Case = std::tuple<const char*, int64_t>;
 
 class ConvActivation : public ::testing::TestWithParam<Case> {};
@@ -48,10 +65,9 @@ TEST_P(ConvActivation, FollowsBiasAndResidual) {
   const bool ours = std::string(candidate) != "onednn";
   if (ours && simd::best_isa() == simd::Isa::kBaseline) GTEST_SKIP() << "needs AVX2";
   for (const bool residual : {false, true}) {
-    for (const std::string& ending : endings()) {
-      SCOPED_TRACE(ending + (residual ? " after a residual" : ""));
+    for (const auto& [ending, attrs] : all_endings({1, 1})) {
+      SCOPED_TRACE(ending + " " + attrs.to_string() + (residual ? " after a residual" : ""));
       Graph graph;
-      const Attributes attrs = with_activation(ending, {1, 1});
       std::vector<Value*> inputs{graph.input("x", {DType::kF32, {2, 20, 9, 7}}),
                                  graph.input("w", {DType::kF32, {channels, 20, 3, 3}}),
                                  graph.input("b", {DType::kF32, {channels}})};
@@ -61,8 +77,9 @@ TEST_P(ConvActivation, FollowsBiasAndResidual) {
       std::vector<Tensor> given;
       for (const Value* input : graph.inputs()) given.push_back(random_tensor(DType::kF32, input->shape(), given.size()));
       const Tensor expected = run_graph(graph, given, only("reference"))[0];
-      // A function that makes something of padding cannot be taken by kernels that work on whole blocks.
-      const bool declines = ours && channels % 16 != 0 && (ending == "sigmoid" || ending == "hard_sigmoid");
+      // What makes something of padding cannot be taken by kernels that work on whole blocks.
+      const bool moves_zero = ending == "sigmoid" || ending == "hard_sigmoid" || attrs.has("shift");
+      const bool declines = ours && channels % simd::block_lanes(simd::best_isa()) != 0 && moves_zero;
       const Tensor actual = run_graph(graph, given, declines ? CompileOptions{} : only(candidate))[0];
       expect_close(actual, expected, kTolerance, candidate);
     }
@@ -109,17 +126,18 @@ TEST(ConvActivation, SlopesAreChecked) {
 TEST(LinearOfFixedWeights, MatchesReferenceWithEveryActivation) {
   for (const auto& [rows, columns, inner] :
        std::vector<std::tuple<int64_t, int64_t, int64_t>>{{1, 70, 33}, {5, 1, 64}, {37, 64, 1}, {128, 48, 96}}) {
-    for (const std::string& activation : fusible_activations()) {
+    for (const auto& [activation, attrs] : all_endings({})) {
+      if (activation == "slope") continue;
       std::ostringstream what;
-      what << activation << " " << rows << "x" << inner << "x" << columns;
+      what << activation << " " << attrs.to_string() << " " << rows << "x" << inner << "x" << columns;
       SCOPED_TRACE(what.str());
       Graph graph;
       Value* weight = graph.parameter("w", random_tensor(DType::kF32, {columns, inner}, 1));
       Value* bias = graph.parameter("b", random_tensor(DType::kF32, {columns}, 2));
       Value* x = graph.input("x", {DType::kF32, {1, rows, inner}});
-      Attributes attrs = with_activation(activation, {});
-      attrs.erase("pads");
-      graph.mark_output(graph.add("linear", {x, weight, bias}, attrs)->output());
+      Attributes own = attrs;
+      own.erase("pads");
+      graph.mark_output(graph.add("linear", {x, weight, bias}, own)->output());
       const std::vector<Tensor> given{random_tensor(DType::kF32, x->shape(), 3)};
       expect_close(run_graph(graph, given)[0], run_graph(graph, given, only("reference"))[0], kTolerance, what.str());
     }

@@ -4,7 +4,6 @@
 #include <algorithm>
 #include <cstring>
 
-#include "graph/op_registry.h"
 #include "ops/fused_activation.h"
 #include "runtime/kernels/native/function_loops.h"
 #include "runtime/kernels/simd/channel_blocks.h"
@@ -27,6 +26,10 @@ ConvEpilogue::ConvEpilogue(const Node& node, int64_t padded_channels)
   after_.bounded = bounds.present;
   after_.low = bounds.low;
   after_.high = bounds.high;
+  const FusedAffine affine = fused_affine(node.attrs());
+  after_.scaled = affine.present();
+  after_.scale = static_cast<float>(affine.scale);
+  after_.shift = static_cast<float>(affine.shift);
   const UnaryCallee callee = fused_activation(node.attrs());
   if (bounds.present || callee.function == nullptr) return;
   after_.activated = true;
@@ -37,10 +40,10 @@ ConvEpilogue::ConvEpilogue(const Node& node, int64_t padded_channels)
 
 std::string ConvEpilogue::obstacle(const Node& node) {
   const UnaryCallee callee = fused_activation(node.attrs());
-  if (callee.function == nullptr || conv_bounds(node.attrs()).present) return "";
-  if (unary_loop(callee.function->name) == nullptr) return "the activation has no loop";
   const bool padded = node.output()->shape()[1] % simd::block_lanes(simd::best_isa()) != 0;
-  return padded && !find_op(callee.function->name).has(Trait::kKeepsZero) ? "padding would not stay zero" : "";
+  if (padded && finished(callee, fused_affine(node.attrs()), 0.0) != 0.0) return "padding would not stay zero";
+  const bool loop = callee.function == nullptr || unary_loop(callee.function->name) != nullptr;
+  return loop ? "" : "the activation has no loop";
 }
 
 const float* ConvEpilogue::padded(const void* input, float* to) const {

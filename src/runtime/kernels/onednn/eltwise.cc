@@ -39,10 +39,14 @@ const std::map<std::string, Eltwise>& eltwise_functions() {
 
 void append_activation(const Attributes& attrs, dnnl::post_ops& after) {
   const UnaryCallee callee = fused_activation(attrs);
-  if (callee.function == nullptr) return;
-  const Eltwise& eltwise = eltwise_functions().at(callee.function->name);
-  after.append_eltwise(eltwise.kind, eltwise.own_arguments ? static_cast<float>(callee.a) : eltwise.alpha,
-                       eltwise.own_arguments ? static_cast<float>(callee.b) : eltwise.beta);
+  if (callee.function != nullptr) {
+    const Eltwise& eltwise = eltwise_functions().at(callee.function->name);
+    after.append_eltwise(eltwise.kind, eltwise.own_arguments ? static_cast<float>(callee.a) : eltwise.alpha,
+                         eltwise.own_arguments ? static_cast<float>(callee.b) : eltwise.beta);
+  }
+  const FusedAffine affine = fused_affine(attrs);
+  if (!affine.present()) return;
+  after.append_eltwise(algorithm::eltwise_linear, static_cast<float>(affine.scale), static_cast<float>(affine.shift));
 }
 
 }  // namespace thalweg

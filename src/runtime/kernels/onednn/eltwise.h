@@ -7,8 +7,8 @@
 
 namespace thalweg {
 
-/// Adds the function of a product's attributes (ops/fused_activation.h) to what oneDNN does with its sums; nothing where
-/// there is none.
+/// Adds the function and the affine map of a product's attributes (ops/fused_activation.h) to what oneDNN does with its
+/// sums; nothing where there are none.
 void append_activation(const Attributes& attrs, dnnl::post_ops& after);
 
 }  // namespace thalweg

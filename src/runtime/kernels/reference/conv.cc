@@ -22,6 +22,7 @@ void start_with_bias(const ReferenceCall& call, T* y) {
 
 void conv(const ReferenceCall& call) {
   const UnaryCallee activation = fused_activation(call.attrs());
+  const FusedAffine affine = fused_affine(call.attrs());
   const Shape& shape = call.out().shape();
   const int64_t plane = shape.num_elements(2, shape.rank());
   dispatch_real(call.out().dtype(), [&](auto tag) {
@@ -32,11 +33,11 @@ void conv(const ReferenceCall& call) {
     start_with_bias(call, y);
     for (int64_t i = 0; call.has(3) && i < call.out().num_elements(); ++i) y[i] += call.in(3).data<T>()[i];
     for_each_product(conv_geometry(call.node), [&](int64_t i, int64_t k, int64_t o) { y[o] += x[i] * w[k]; });
-    for (int64_t i = 0; activation.function != nullptr && i < call.out().num_elements(); ++i) {
-      y[i] = static_cast<T>(activation.function->value(static_cast<double>(y[i]), activation.a, activation.b));
-    }
     for (int64_t i = 0; call.has(4) && i < call.out().num_elements(); ++i) {
       if (y[i] < 0) y[i] *= static_cast<T>(call.in(4).data<float>()[i / plane % shape[1]]);
+    }
+    for (int64_t i = 0; i < call.out().num_elements(); ++i) {
+      y[i] = static_cast<T>(finished(activation, affine, static_cast<double>(y[i])));
     }
   });
 }

@@ -46,6 +46,7 @@ void linear(const ReferenceCall& call) {
   const int64_t outputs = call.in(1).shape()[0];
   const int64_t rows = outputs > 0 ? call.out().num_elements() / outputs : 0;
   const UnaryCallee activation = fused_activation(call.attrs());
+  const FusedAffine affine = fused_affine(call.attrs());
   dispatch_real(call.out().dtype(), [&](auto tag) {
     using T = decltype(tag);
     const T* x = call.in(0).data<T>();
@@ -58,8 +59,7 @@ void linear(const ReferenceCall& call) {
       for (int64_t k = 0; k < inputs; ++k) {
         sum += static_cast<double>(x[row * inputs + k]) * static_cast<double>(weight[o * inputs + k]);
       }
-      if (activation.function != nullptr) sum = activation.function->value(sum, activation.a, activation.b);
-      y[i] = static_cast<T>(sum);
+      y[i] = static_cast<T>(finished(activation, affine, sum));
     }
   });
 }

@@ -17,11 +17,13 @@ struct ConvAfter {
   bool activated;  ///< by `function`, with the arguments `alpha` and `beta`
   Function function;
   float alpha, beta;
+  bool scaled;  ///< by `scale`, with `shift` added, at last
+  float scale, shift;
   /// Past the caches: for outputs too large for them to be there still when they are read.
   bool stream;
 
   /// True for what is done to outputs that were stored, while they are in the first cache.
-  bool goes_over_stored() const { return activated || slope != nullptr; }
+  bool goes_over_stored() const { return activated || scaled || slope != nullptr; }
 
   /// The same for outputs from `channel` on whose first one lies `offset` floats after the whole output's.
   ConvAfter at(int64_t channel, int64_t offset) const {
