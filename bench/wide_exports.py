@@ -51,7 +51,7 @@ def first_result(torch, network):
             result = self.network(x)
             return result if isinstance(result, torch.Tensor) else result[0]
 
-    return First()
+    return First().eval()
 
 
 def export(name, path):

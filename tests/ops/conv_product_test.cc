@@ -35,7 +35,7 @@ TEST_P(ConvProduct, MatchesReferenceForAnyNumberOfThreads) {
   const BuildOp build = [&](const std::vector<Value*>& v) {
     return std::vector<Value*>{ops::conv(v[0], v[1], v.size() > 2 ? v[2] : nullptr, test.options)};
   };
-  for (const char* candidate : {"gemm", "rows"}) {
+  for (const char* candidate : {"gemm", "rows", "lines"}) {
     for (const int threads : {1, 2, 4, 5}) check_candidate(operands, build, candidate, kTolerance, threads);
   }
 }
