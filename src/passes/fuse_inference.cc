@@ -52,15 +52,13 @@ void take_residual(Graph& graph, Node* conv) {
   graph.replace(sum->output(), conv->output());
 }
 
-bool is_product(const Node& node) { return node.op_name() == op::kConv || node.op_name() == op::kLinear; }
-
 /// Products of integers take bounds alone, and those who look for them know no other function.
 bool may_become_integer(const Node& product) {
   const Node* weights = product.input(1)->producer();
   return weights != nullptr && weights->op_name() == op::kDequantize;
 }
 
-/// f(conv(x)) and f(linear(x)): the function moves into the product.
+/// f(conv(x)), f(linear(x)): the function moves into the product.
 void take_activation(Graph& graph, Node* product) {
   if (!product->attrs().text("activation").empty() || product->input(4) != nullptr) return;
   const Node* next = only_consumer(graph, product->output());
@@ -158,11 +156,11 @@ void fuse_for_inference(Graph& graph) {
   graph.sort_nodes();
   graph.remove_dead_nodes();
   for (Node* node : list_nodes(graph)) {
-    if (is_product(*node)) take_activation(graph, node);
+    if (is_product_of_weights(*node)) take_activation(graph, node);
     if (node->op_name() == op::kConv) take_slope(graph, node);
   }
   for (Node* node : list_nodes(graph)) {
-    if (is_product(*node)) {
+    if (is_product_of_weights(*node)) {
       while (take_affine(graph, node)) continue;
     }
   }

@@ -53,9 +53,10 @@ TEST_P(Rnn, GradientsMatchCentralDifferences) {
 }
 
 TEST_P(Rnn, FixedWeightsArePackedOnce) {
-  for (const auto& [batch, steps] : std::vector<std::pair<int64_t, int64_t>>{{1, 1}, {2, 5}, {3, 60}}) {
+  for (const auto& [batch, steps] : std::vector<std::pair<int64_t, int64_t>>{{1, 1}, {2, 5}, {3, 60}, {1, 7}}) {
     SCOPED_TRACE(batch * steps);
-    const std::vector<Operand> all = operands(batch, steps, 7, 19, true, true);
+    // Threads share the units of a single sequence of many.
+    const std::vector<Operand> all = operands(batch, steps, 7, steps == 7 ? 320 : 19, true, true);
     Graph graph;
     Values values;
     std::vector<Tensor> given;
@@ -69,8 +70,13 @@ TEST_P(Rnn, FixedWeightsArePackedOnce) {
     for (Value* output : build(true, true, false)(values)) graph.mark_output(output);
     CompileOptions reference;
     reference.only_kernels = {"reference"};
-    const std::vector<Tensor> expected = run_graph(graph, given, reference), actual = run_graph(graph, given);
-    for (size_t i = 0; i < expected.size(); ++i) expect_close(actual[i], expected[i], 1e-4, std::to_string(i));
+    const std::vector<Tensor> expected = run_graph(graph, given, reference);
+    for (const int threads : {1, 2, 3}) {
+      CompileOptions options;
+      options.threads = threads;
+      const std::vector<Tensor> actual = run_graph(graph, given, options);
+      for (size_t i = 0; i < expected.size(); ++i) expect_close(actual[i], expected[i], 1e-4, std::to_string(i));
+    }
   }
 }
 

@@ -228,8 +228,9 @@ TEST(FuseForInference, FoldsBatchNormsIntoTransposedConvolutions) {
     options.strides = {2, 2};
     Value* w = graph.parameter("w", random_tensor(DType::kF32, {5, 3, 2, 2}, 1));
     Value* y = ops::conv_transpose(x, w, channels("bias", -1.0), options);
-    return ops::batch_norm_inference(y, channels("scale", 0.5), channels("shift", -1.0), channels("mean", -1.0),
-                                     channels("variance", 0.5));
+    y = ops::batch_norm_inference(y, channels("scale", 0.5), channels("shift", -1.0), channels("mean", -1.0),
+                                  channels("variance", 0.5));
+    return ops::add(ops::mul(ops::sigmoid(y), 2.0), 0.5);
   };
   check_inference(build, 1);
 }

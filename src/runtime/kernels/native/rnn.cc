@@ -1,8 +1,9 @@
 // Copyright The Thalweg Authors. SPDX-License-Identifier: Apache-2.0
 // Recurrent layers forward. The product with the input is one large product for all times; the recurrence is cut by
 // sequences, so that each thread goes through all times on its own without waiting for the others.
+#include <omp.h>
+
 #include <algorithm>
-#include <cstring>
 
 #include "ops/ids.h"
 #include "runtime/kernel.h"
@@ -56,10 +57,14 @@ class RnnKernel : public Kernel {
       input_product_.run(in(RnnInput::kX), in(RnnInput::kWInput), bias, output(arguments, RnnOutput::kGates),
                          at_offset(arguments.scratch, product_));
     }
+    if (const int64_t parts = unit_parts(arguments.threads); parts > 1) return run_by_units(arguments, parts);
     const int64_t parts = std::min<int64_t>(arguments.threads, sizes_.batch);
 #pragma omp parallel for schedule(static, 1) num_threads(parts)
     for (int64_t part = 0; part < parts; ++part) {
-      run_sequences(arguments, sizes_.batch * part / parts, sizes_.batch * (part + 1) / parts);
+      const Share share{sizes_.batch * part / parts, sizes_.batch * (part + 1) / parts, 0, sizes_.hidden};
+      start(arguments, share);
+      for (int64_t step = 0; step < sizes_.steps; ++step) run_step(arguments, share, step);
+      finish(arguments, share);
     }
   }
 
@@ -72,7 +77,7 @@ class RnnKernel : public Kernel {
     outputs = plain_outputs(node);
     ScratchCutter cutter;
     bias_ = cutter.add(sizes_.gates);
-    states_ = cutter.add(sizes_.batch * sizes_.hidden);
+    states_ = cutter.add(2 * sizes_.batch * sizes_.hidden);
     cells_ = cutter.add(sizes_.batch * sizes_.hidden);
     sums_ = cutter.add(sizes_.batch * sizes_.gates);
     product_ = cutter.add(static_cast<int64_t>(input_product_.scratch_bytes() / sizeof(float) + 1));
@@ -119,43 +124,109 @@ class RnnKernel : public Kernel {
     }
   }
 
-  void run_sequences(const KernelArguments& arguments, int64_t begin, int64_t end) const {
-    const int64_t hidden = sizes_.hidden, rows = end - begin;
-    const size_t state_bytes = static_cast<size_t>(rows * hidden) * sizeof(float);
-    float* h = at_offset(arguments.scratch, states_) + begin * hidden;
-    float* c = at_offset(arguments.scratch, cells_) + begin * hidden;
-    float* sums = at_offset(arguments.scratch, sums_) + begin * sizes_.gates;
-    const float* first_h = input(arguments, RnnInput::kH0);
-    const float* first_c = input(arguments, RnnInput::kC0);
-    first_h != nullptr ? std::memcpy(h, first_h + begin * hidden, state_bytes) : std::memset(h, 0, state_bytes);
-    first_c != nullptr ? std::memcpy(c, first_c + begin * hidden, state_bytes) : std::memset(c, 0, state_bytes);
-    for (int64_t step = 0; step < sizes_.steps; ++step) {
-      simd::panel_gemm({h, hidden, 1}, input(arguments, packed_hidden_), rows, sizes_.gates, hidden, sums,
-                       sizes_.gates, false);
-      for (int64_t r = 0; r < rows; ++r) {
-        run_cell(arguments, sizes_.row(begin + r, step), sums + r * sizes_.gates, h + r * hidden, c + r * hidden);
-      }
-    }
-    std::memcpy(output(arguments, RnnOutput::kHN) + begin * hidden, h, state_bytes);
-    if (sizes_.kind == RnnKind::kLstm) std::memcpy(output(arguments, RnnOutput::kCN) + begin * hidden, c, state_bytes);
+  /// Sequences and hidden units that one thread computes.
+  struct Share {
+    int64_t begin = 0, end = 0;
+    int64_t first = 0, units = 0;
+  };
+
+  /// Into how many parts the units of a single sequence are cut: whole panels of the weights, and enough of them that the
+  /// part of a thread, which is read in every step, stays in its cache where the whole would not.
+  int64_t unit_parts(int threads) const {
+    constexpr int64_t kWorthwhile = int64_t{1} << 16;
+    if (sizes_.batch != 1 || sizes_.hidden % kPanel != 0 || sizes_.hidden * sizes_.gates < kWorthwhile) return 1;
+    return std::min<int64_t>(threads, sizes_.hidden / kPanel);
   }
 
-  void run_cell(const KernelArguments& arguments, int64_t row, const float* sums, float* h, float* c) const {
-    const int64_t hidden = sizes_.hidden;
-    const size_t bytes = static_cast<size_t>(hidden) * sizeof(float);
-    float* gates = output(arguments, RnnOutput::kGates) + row * sizes_.gates;
+  void run_by_units(const KernelArguments& arguments, int64_t parts) const {
+    const int64_t panels = sizes_.hidden / kPanel;
+#pragma omp parallel num_threads(parts)
+    {
+      const int64_t part = omp_get_thread_num(), all = omp_get_num_threads();
+      const int64_t first = panels * part / all * kPanel, end = panels * (part + 1) / all * kPanel;
+      const Share share{0, 1, first, end - first};
+      start(arguments, share);
+#pragma omp barrier
+      for (int64_t step = 0; step < sizes_.steps; ++step) {
+        run_step(arguments, share, step);
+#pragma omp barrier
+      }
+      finish(arguments, share);
+    }
+  }
+
+  /// The states before a step; those after it are the states before the next.
+  float* state_before(const KernelArguments& arguments, int64_t sequence, int64_t step) const {
+    return at_offset(arguments.scratch, states_) + (step % 2 * sizes_.batch + sequence) * sizes_.hidden;
+  }
+  float* cell_of(const KernelArguments& arguments, int64_t sequence) const {
+    return at_offset(arguments.scratch, cells_) + sequence * sizes_.hidden;
+  }
+
+  void start(const KernelArguments& arguments, const Share& share) const {
+    const float* first_h = input(arguments, RnnInput::kH0);
+    const float* first_c = input(arguments, RnnInput::kC0);
+    const auto fill = [&](const float* from, int64_t sequence, float* to) {
+      const int64_t at = sequence * sizes_.hidden + share.first;
+      from != nullptr ? (void)std::copy_n(from + at, share.units, to) : (void)std::fill_n(to, share.units, 0.0F);
+    };
+    for (int64_t s = share.begin; s < share.end; ++s) {
+      fill(first_h, s, state_before(arguments, s, 0) + share.first);
+      fill(first_c, s, cell_of(arguments, s) + share.first);
+    }
+  }
+
+  void finish(const KernelArguments& arguments, const Share& share) const {
+    for (int64_t s = share.begin; s < share.end; ++s) {
+      const int64_t at = s * sizes_.hidden + share.first;
+      std::copy_n(state_before(arguments, s, sizes_.steps) + share.first, share.units,
+                  output(arguments, RnnOutput::kHN) + at);
+      if (sizes_.kind != RnnKind::kLstm) continue;
+      std::copy_n(cell_of(arguments, s) + share.first, share.units, output(arguments, RnnOutput::kCN) + at);
+    }
+  }
+
+  void run_step(const KernelArguments& arguments, const Share& share, int64_t step) const {
+    const int64_t hidden = sizes_.hidden, rows = share.end - share.begin;
+    const float* h = state_before(arguments, share.begin, step);
+    const float* weights = input(arguments, packed_hidden_);
+    float* sums = at_offset(arguments.scratch, sums_) + share.begin * sizes_.gates;
+    if (share.units == hidden) {
+      simd::panel_gemm({h, hidden, 1}, weights, rows, sizes_.gates, hidden, sums, sizes_.gates, false);
+    } else {
+      for (int64_t column = share.first; column < sizes_.gates; column += hidden) {
+        simd::panel_gemm({h, hidden, 1}, weights + column * hidden, rows, share.units, hidden, sums + column,
+                         sizes_.gates, false);
+      }
+    }
+    for (int64_t s = share.begin; s < share.end; ++s) {
+      run_cell(arguments, share, s, step, sums + (s - share.begin) * sizes_.gates + share.first);
+    }
+  }
+
+  void run_cell(const KernelArguments& arguments, const Share& share, int64_t sequence, int64_t step,
+                const float* sums) const {
+    const int64_t hidden = sizes_.hidden, units = share.units;
+    const int64_t row = sizes_.row(sequence, step), at = row * hidden + share.first;
+    float* gates = output(arguments, RnnOutput::kGates) + row * sizes_.gates + share.first;
+    float* h = state_before(arguments, sequence, step + 1) + share.first;
+    float* c = cell_of(arguments, sequence) + share.first;
     if (sizes_.kind == RnnKind::kLstm) {
-      simd::lstm_cell(gates, sums, c, h, hidden);
-      std::memcpy(output(arguments, RnnOutput::kExtra) + row * hidden, c, bytes);
+      simd::lstm_cell(gates, sums, c, h, units, hidden);
+      std::copy_n(c, units, output(arguments, RnnOutput::kExtra) + at);
     } else if (sizes_.kind == RnnKind::kGru) {
       const float* bias = input(arguments, RnnInput::kBHidden);
-      simd::gru_cell(gates, sums, bias == nullptr ? nullptr : bias + 2 * hidden,
-                     output(arguments, RnnOutput::kExtra) + row * hidden, h, hidden);
+      std::copy_n(state_before(arguments, sequence, step) + share.first, units, h);
+      simd::gru_cell(gates, sums, bias == nullptr ? nullptr : bias + 2 * hidden + share.first,
+                     output(arguments, RnnOutput::kExtra) + at, h, units, hidden);
     } else {
-      simd::rnn_cell(gates, sums, h, hidden, sizes_.relu);
+      simd::rnn_cell(gates, sums, h, units, sizes_.relu);
     }
-    std::memcpy(output(arguments, RnnOutput::kY) + row * hidden, h, bytes);
+    std::copy_n(h, units, output(arguments, RnnOutput::kY) + at);
   }
+
+  /// A multiple of the columns of a panel, whatever the instructions.
+  static constexpr int64_t kPanel = 64;
 
   RnnSizes sizes_;
   Product input_product_;

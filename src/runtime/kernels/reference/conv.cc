@@ -20,9 +20,17 @@ void start_with_bias(const ReferenceCall& call, T* y) {
   }
 }
 
-void conv(const ReferenceCall& call) {
+/// What a pass fused into the node comes last.
+template <typename T>
+void finish(const ReferenceCall& call, T* y) {
   const UnaryCallee activation = fused_activation(call.attrs());
   const FusedAffine affine = fused_affine(call.attrs());
+  for (int64_t i = 0; i < call.out().num_elements(); ++i) {
+    y[i] = static_cast<T>(finished(activation, affine, static_cast<double>(y[i])));
+  }
+}
+
+void conv(const ReferenceCall& call) {
   const Shape& shape = call.out().shape();
   const int64_t plane = shape.num_elements(2, shape.rank());
   dispatch_real(call.out().dtype(), [&](auto tag) {
@@ -36,9 +44,7 @@ void conv(const ReferenceCall& call) {
     for (int64_t i = 0; call.has(4) && i < call.out().num_elements(); ++i) {
       if (y[i] < 0) y[i] *= static_cast<T>(call.in(4).data<float>()[i / plane % shape[1]]);
     }
-    for (int64_t i = 0; i < call.out().num_elements(); ++i) {
-      y[i] = static_cast<T>(finished(activation, affine, static_cast<double>(y[i])));
-    }
+    finish(call, y);
   });
 }
 
@@ -50,6 +56,7 @@ void grad_data(const ReferenceCall& call) {
     T* dx = call.out().data<T>();
     start_with_bias(call, dx);
     for_each_product(conv_geometry(call.node), [&](int64_t i, int64_t k, int64_t o) { dx[i] += dy[o] * w[k]; });
+    finish(call, dx);
   });
 }
 
