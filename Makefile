@@ -23,7 +23,7 @@ export CCACHE_NOHASHDIR ?= 1
 RUNNER := PYTHONDONTWRITEBYTECODE=1 python3 -m tests.runner
 
 .DEFAULT_GOAL := help
-.PHONY: help setup build test check soak-tests test-asan test-tsan test-long test-torch lint op-table tidy format bench demo onnx-suite onnx-models fuzz wheel jar jar-wheel test-spark install clean
+.PHONY: help setup build test check soak-tests test-asan test-tsan test-long test-torch lint op-table tidy format bench bench-wide demo onnx-suite onnx-models fuzz wheel jar jar-wheel test-spark install clean
 
 help: ## list the targets
 	@sed -n 's/^\([a-z-]*\):[^#]*## \(.*\)/  make \1\t\2/p' $(MAKEFILE_LIST) | expand -t 22
@@ -92,6 +92,10 @@ bench: build-release jar ## compare with PyTorch and others; CASES="a b" runs so
 	@scripts/setup-bench
 	@THALWEG_BENCH_BIN=$(CURDIR)/build/release/bin/thalweg_bench THALWEG_SPARK_JAR=$(CURDIR)/build/release/jvm/thalweg-spark.jar PYTHONPATH=$(CURDIR)/build/release/python \
 	  "$(THALWEG_DEPS)/bench-venv/bin/python" bench/run.py $(CASES)
+
+bench-wide: build-release ## networks that nobody named, with ONNX Runtime and OpenVINO; WIDE="--only ocr --rounds 5"
+	@scripts/setup-wide
+	@PYTHONPATH=$(CURDIR)/build/release/python "$(THALWEG_DEPS)/bench-venv/bin/python" bench/wide.py $(WIDE)
 
 onnx-suite: build-release ## the ONNX backend suite: passed, refused, wrong, crashed; ONNX_CASES="a b" runs some
 	@scripts/setup-onnx

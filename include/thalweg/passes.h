@@ -36,6 +36,10 @@ void to_portable(Graph& graph);
 /// each, and powers of 2, 3 and 1/2 what they are.
 void say_whole_activations(Graph& graph);
 
+/// For inference: layer normalisation and attention that are spelled in several nodes become one node each, and
+/// transposes that follow each other one or none.
+void say_whole_layers(Graph& graph);
+
 /// After to_inference: a bias or scale for each channel after a convolution or linear goes into its weights and bias.
 void absorb_affine(Graph& graph);
 
@@ -67,6 +71,10 @@ void simplify(Graph& graph);
 /// After autodiff: the sum of the two gradients that meet at a residual connection goes into the batch norm that reads
 /// it, which saves a pass over memory.
 void fuse_gradient_sums(Graph& graph);
+
+/// For inference, at last: functions of one or two values, element by element, that follow each other become one node,
+/// which goes over memory once. Values that somebody else reads stay. The graph must be static.
+void fuse_elementwise(Graph& graph);
 
 /// All of the above in the right order, then the gradients of `loss` for the trainable parameters.
 /// The graph must be static.

@@ -44,11 +44,21 @@ void require_time() {
   TW_REQUIRE(Clock::now() < deadline, "takes longer than the time it was given");
 }
 
-size_t machine_memory() {
+namespace {
+
+size_t find_machine_memory() {
   const auto pages = static_cast<size_t>(std::max(0L, sysconf(_SC_PHYS_PAGES)));
   const size_t machine = pages * static_cast<size_t>(sysconf(_SC_PAGESIZE));
   const auto group = static_cast<size_t>(cgroup_limits().memory_bytes);
   return group > 0 ? std::min(machine, group) : machine;
+}
+
+}  // namespace
+
+size_t machine_memory() {
+  // Every prediction asks, and the answer is in several files.
+  static const size_t memory = find_machine_memory();
+  return memory;
 }
 
 }  // namespace thalweg

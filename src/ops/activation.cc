@@ -40,13 +40,13 @@ Value* threshold(Value* x, double threshold, double value) {
 Value* clip(Value* x, double low, double high) { return unary(op::kClip, x, {{"low", low}, {"high", high}}); }
 
 Value* prelu(Value* x, Value* slope) {
-  // max(x, 0) + slope * min(x, 0), with the slopes lined up with dimension 1.
+  // The slopes are lined up with dimension 1.
   if (slope->shape().rank() == 1 && slope->shape()[0] != 1) {
     std::vector<int64_t> shape(static_cast<size_t>(x->shape().rank() - 1), 1);
     shape[0] = -1;
     slope = reshape(slope, shape);
   }
-  return add(relu(x), mul(slope, neg(relu(neg(x)))));
+  return x->graph().add(op::kPrelu, {x, slope})->output();
 }
 
 Value* exp(Value* x) { return unary(op::kExp, x); }

@@ -1,7 +1,10 @@
 // Copyright The Thalweg Authors. SPDX-License-Identifier: Apache-2.0
 // Elementwise ops of two values, which broadcast: a call for each at the end of this file says all of it.
+#include "ops/binary.h"
+
 #include <cmath>
 #include <limits>
+#include <map>
 #include <type_traits>
 
 #include "ops/broadcast.h"
@@ -134,6 +137,7 @@ GradientRule where_left_wins(Value* (*wins)(Value*, Value*)) {
 }
 
 Value* same(GradientContext&, Value* dy) { return dy; }
+Value* is_positive(Value* x) { return ops::greater(x, ops::scalar_like(x, 0.0)); }
 
 /// One op. Without a gradient rule the gradient is zero where it exists.
 void define(OpId id, const char* doc, InferRule infer, ReferenceFunction reference, GradientRule gradient,
@@ -171,6 +175,17 @@ void define_arithmetic() {
              },
              [](GradientContext& c, Value* dy) { return ops::mul(dy, ops::mul(c.output(), ops::log(c.input(0)))); }),
          {{"Pow", 7}}, {"pow.Tensor_Tensor"});
+  define(op::kPrelu, "a where positive, a * b elsewhere.", infer_pair,
+         of_numbers([](auto a, auto b) { return a > 0 ? a : wrapping_product(a, b); }),
+         sides(
+             [](GradientContext& c, Value* dy) {
+               return ops::where(is_positive(c.input(0)), dy, ops::mul(dy, c.input(1)));
+             },
+             [](GradientContext& c, Value* dy) {
+               Value* product = ops::mul(dy, c.input(0));
+               return ops::where(is_positive(c.input(0)), ops::scalar_like(dy, 0.0), product);
+             }),
+         {{"PRelu", 7}});
   // A NaN on either side gives NaN.
   define(op::kMinimum, "The lesser of a and b.", infer_pair,
          of_numbers([](auto a, auto b) { return b < a || b != b ? b : a; }), where_left_wins(ops::less_equal),
@@ -225,4 +240,19 @@ const RegisterOp kModulo(op::kModulo, 2, "The rest of a division, with the sign 
                          {.reference = modulo, .traits = Trait::kElementwise, .data_inputs = 2});
 
 }  // namespace
+
+BinaryScalar find_binary(const std::string& op) {
+  static const std::map<std::string, BinaryScalar> table = {
+      {op::kAdd, [](double a, double b) { return a + b; }},
+      {op::kSub, [](double a, double b) { return a - b; }},
+      {op::kMul, [](double a, double b) { return a * b; }},
+      {op::kDiv, [](double a, double b) { return a / b; }},
+      {op::kPow, [](double a, double b) { return std::pow(a, b); }},
+      {op::kPrelu, [](double a, double b) { return a > 0 ? a : a * b; }},
+      {op::kMinimum, [](double a, double b) { return b < a || b != b ? b : a; }},
+      {op::kMaximum, [](double a, double b) { return a < b || b != b ? b : a; }}};
+  const auto found = table.find(op);
+  return found != table.end() ? found->second : nullptr;
+}
+
 }  // namespace thalweg

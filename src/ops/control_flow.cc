@@ -1,5 +1,7 @@
 // Copyright The Thalweg Authors. SPDX-License-Identifier: Apache-2.0
 // If, Loop and Scan. Their bodies are graphs of their own, compiled for the shapes that enter them.
+#include "ops/control_flow.h"
+
 #include <algorithm>
 #include <cstring>
 #include <limits>
@@ -10,8 +12,12 @@
 namespace thalweg {
 namespace {
 
+constexpr const char* kIfName = "onnx.If";
+
+const char* branch_name(bool condition) { return condition ? "then_branch" : "else_branch"; }
+
 std::vector<Tensor> run_if(const HostContext& call) {
-  return call.run_body(call.content_number(0, 0.0) != 0 ? "then_branch" : "else_branch", {});
+  return call.run_body(branch_name(call.content_number(0, 0.0) != 0), {});
 }
 
 /// Results of all iterations so far, kept until they can be stacked.
@@ -153,9 +159,24 @@ std::vector<Tensor> run_scan(const HostContext& call) {
                        {call.integers("scan_output_axes"), call.integers("scan_output_directions")});
 }
 
-const RegisterHost kIf("onnx.If", run_if);
+const RegisterHost kIf(kIfName, run_if);
 const RegisterHost kLoop("onnx.Loop", run_loop);
 const RegisterHost kScan("onnx.Scan", run_scan);
 
 }  // namespace
+
+bool is_choice(const Node& node) { return node.op_name() == kIfName; }
+
+Branch branch_of(const Node& node, bool condition) {
+  const std::string name = branch_name(condition);
+  Branch branch{node.attrs().graph(name), {}};
+  TW_REQUIRE(branch.graph != nullptr, describe(node), ": attribute '", name, "' is missing");
+  for (const int64_t index : node.attrs().integers(name + kCapturesOf)) {
+    branch.captured.push_back(node.input(static_cast<size_t>(index)));
+  }
+  TW_REQUIRE(branch.captured.size() == branch.graph->inputs().size(), describe(node), ": its ", name, " takes ",
+             branch.graph->inputs().size(), " inputs, not ", branch.captured.size());
+  return branch;
+}
+
 }  // namespace thalweg

@@ -1,8 +1,10 @@
 // Copyright The Thalweg Authors. SPDX-License-Identifier: Apache-2.0
 // conv and its gradients:
-//   conv(x, w[, bias[, residual]]) -> y    attributes strides, pads, dilations, groups, activation; the residual is
-//                                          added before the activation; residual and activation "clip" are made by a
-//                                          pass for inference and have no gradient
+//   conv(x, w[, bias[, residual[, slope]]]) -> y
+//                                          attributes strides, pads, dilations, groups, activation; the residual is
+//                                          added before the activation, or before what is negative is multiplied by
+//                                          the slope of its channel; residual, slope and all activations but relu are
+//                                          made by a pass for inference and have no gradient
 //   conv_grad_data(dy, w) -> dx            "input_spatial": the spatial extents of x, which dy does not determine
 //   conv_grad_weights(dy, x) -> dw[, db]   "kernel": that of w; "bias": also give db; "weights_dtype", "bias_dtype":
 //                                          element types of the results if they are not that of dy, so that a bf16
@@ -10,6 +12,7 @@
 #include "thalweg/ops/conv.h"
 
 #include "ops/conv_geometry.h"
+#include "ops/fused_activation.h"
 #include "ops/ids.h"
 #include "thalweg/ops/elementwise.h"
 #include "thalweg/ops/reduce.h"
@@ -62,6 +65,14 @@ void check_bias(const InferContext& context, size_t index, int64_t channels) {
                   "the bias must be f32 or of the input's element type");
 }
 
+void check_slope(const InferContext& context, int64_t channels) {
+  if (!context.has(4)) return;
+  context.require_rank(4, 1);
+  context.require(context.dtype(4) == DType::kF32 && meet(context.shape(4)[0], channels),
+                  "the slopes must be f32, one for each output channel (", channels, ")");
+  context.require(context.attrs().text("activation").empty(), "slopes and an activation exclude each other");
+}
+
 std::vector<TensorType> infer_conv(const InferContext& context) {
   const Shape& x = context.shape(0);
   const Shape& w = context.shape(1);
@@ -70,6 +81,7 @@ std::vector<TensorType> infer_conv(const InferContext& context) {
   const TensorType y{context.dtype(0), conv_output(context, x, w)};
   check_bias(context, 2, w[0]);
   context.require(!context.has(3) || context.type(3) == y, "the residual must be ", y);
+  check_slope(context, w[0]);
   return {y};
 }
 
@@ -130,10 +142,13 @@ void add_weight_gradients(GradientContext& context, Value* dy) {
 void conv_gradient(GradientContext& context) {
   TW_REQUIRE(context.input(3) == nullptr, describe(context.node()),
              ": has no gradient once a residual is fused into it");
-  TW_REQUIRE(context.attrs().text("activation") != op::kClip, describe(context.node()),
-             ": has no gradient once bounds are fused into it");
+  const std::string activation = context.attrs().text("activation");
+  TW_REQUIRE(activation.empty() || activation == op::kRelu, describe(context.node()), ": has no gradient once ",
+             activation, " is fused into it");
+  TW_REQUIRE(context.input(4) == nullptr && !fused_affine(context.attrs()).present(), describe(context.node()),
+             ": has no gradient once slopes, a scale or a shift are fused into it");
   Value* dy = context.output_gradient();
-  if (const std::string activation = context.attrs().text("activation"); !activation.empty()) {
+  if (!activation.empty()) {
     dy = context.graph().add(op::kUnaryGrad, {dy, context.output()}, {{"function", activation}})->output();
   }
   // The data gradient comes first: what lies further down waits for it, and nobody waits for the weights.
@@ -156,14 +171,11 @@ void conv_gradient(GradientContext& context) {
   }
 }
 
-const AttributeDef kActivation =
-    attr::text("activation", "", "applied to the result; clip is made by a pass").one_of({"", op::kRelu, op::kClip});
-const AttributeDef kLow = attr::real("low", -std::numeric_limits<double>::infinity(), "the lower bound of clip");
-const AttributeDef kHigh = attr::real("high", std::numeric_limits<double>::infinity(), "the upper bound of clip");
-
 const RegisterOp kConv(
-    op::kConv, {2, 4}, "A convolution of [N, C, ...] with weights [O, C/groups, ...], a bias and something to add.",
-    infer_conv, conv_gradient, with_window({kActivation, kLow, kHigh}),
+    op::kConv, {2, 5},
+    "A convolution of [N, C, ...] with weights [O, C/groups, ...], a bias, something to add, and for each channel a "
+    "factor of what is below 0.",
+    infer_conv, conv_gradient, with_window(fused_activation_attributes()),
     {.traits = Trait::kComputesInBf16 | Trait::kTakesActivation, .data_inputs = 2, .residual_input = 3});
 const RegisterOp kGradData(op::kConvGradData, 2, "", infer_grad_data, nullptr,
                            with_window({attr::integers("input_spatial", "the spatial extents of x").needed()}));
@@ -188,10 +200,9 @@ ConvGeometry conv_geometry(const Node& node) {
 ConvBounds conv_bounds(const Attributes& attrs) {
   ConvBounds bounds;
   const std::string activation = attrs.text("activation");
-  if (activation.empty()) return bounds;
-  const bool relu = activation == op::kRelu;
-  return {true, relu ? 0.0F : static_cast<float>(attrs.real("low")),
-          relu ? bounds.high : static_cast<float>(attrs.real("high"))};
+  if (activation == op::kRelu) return {true, 0.0F, bounds.high};
+  if (activation != op::kClip) return bounds;
+  return {true, static_cast<float>(attrs.real("alpha")), static_cast<float>(attrs.real("beta"))};
 }
 
 Attributes conv_attributes(const ops::ConvOptions& options) {

@@ -28,7 +28,7 @@ inline ConvGeometry conv_geometry(const Attributes& attrs, const Shape& x, const
 /// For the nodes conv, quantized_conv, conv_grad_data, conv_grad_weights and conv_transpose.
 ConvGeometry conv_geometry(const Node& node);
 
-/// What the activation of a convolution keeps its results within; the passes' "clip" has the attributes low and high.
+/// What the activation of a convolution keeps its results within, if that is all it does (relu and clip).
 struct ConvBounds {
   bool present = false;
   float low = -std::numeric_limits<float>::infinity();

@@ -2,6 +2,7 @@
 // conv_transpose(x, w[, bias]) is the data gradient of the convolution that maps y to x with the same weights; so its
 // own data gradient is that convolution, and its weight gradient that convolution's with the roles of x and dy swapped.
 #include "ops/conv_geometry.h"
+#include "ops/fused_activation.h"
 #include "ops/ids.h"
 #include "thalweg/ops/conv.h"
 #include "thalweg/ops/reduce.h"
@@ -46,7 +47,15 @@ std::vector<TensorType> infer_transpose(const InferContext& context) {
   return {{context.dtype(0), with_spatial(x[0], channels, output_extents(context, x, w))}};
 }
 
+std::vector<AttributeDef> transpose_attributes() {
+  std::vector<AttributeDef> own = fused_activation_attributes();
+  own.push_back(attr::integers("output_padding", "elements added at the end of each spatial dimension").at_least(0));
+  return with_window(std::move(own));
+}
+
 void transpose_gradient(GradientContext& context) {
+  TW_REQUIRE(context.attrs().text("activation").empty() && !fused_affine(context.attrs()).present(),
+             describe(context.node()), ": has no gradient once an activation, a scale or a shift are fused into it");
   Value* dy = context.output_gradient();
   Attributes attrs = context.attrs();
   attrs.erase("output_padding");
@@ -64,8 +73,7 @@ void transpose_gradient(GradientContext& context) {
 
 const RegisterOp kTranspose(
     op::kConvTranspose, {2, 3}, "The transposed convolution: the data gradient of conv with the same weights.",
-    infer_transpose, transpose_gradient,
-    with_window({attr::integers("output_padding", "elements added at the end of each spatial dimension").at_least(0)}));
+    infer_transpose, transpose_gradient, transpose_attributes());
 
 }  // namespace
 

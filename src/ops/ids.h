@@ -21,7 +21,7 @@ inline constexpr OpId kRelu{"relu"}, kLeakyRelu{"leaky_relu"}, kElu{"elu"}, kSel
 
 // Elementwise, of two.
 inline constexpr OpId kAdd{"add"}, kSub{"sub"}, kMul{"mul"}, kDiv{"div"}, kPow{"pow"}, kMinimum{"minimum"},
-    kMaximum{"maximum"}, kEqual{"equal"}, kLess{"less"}, kLessEqual{"less_equal"}, kGreater{"greater"},
+    kMaximum{"maximum"}, kPrelu{"prelu"}, kEqual{"equal"}, kLess{"less"}, kLessEqual{"less_equal"}, kGreater{"greater"},
     kGreaterEqual{"greater_equal"}, kLogicalAnd{"logical_and"}, kLogicalOr{"logical_or"}, kLogicalXor{"logical_xor"},
     kModulo{"modulo"}, kBitAnd{"bit_and"}, kBitOr{"bit_or"}, kBitXor{"bit_xor"}, kShiftLeft{"shift_left"},
     kShiftRight{"shift_right"};
@@ -32,7 +32,7 @@ inline constexpr OpId kArgMax{"arg_max"}, kArgMin{"arg_min"}, kAttention{"attent
     kBatchNormInference{"batch_norm_inference"}, kCast{"cast"}, kConcat{"concat"}, kConv{"conv"},
     kConvGradData{"conv_grad_data"}, kConvGradWeights{"conv_grad_weights"}, kConvTranspose{"conv_transpose"},
     kCumsum{"cumsum"}, kDequantize{"dequantize"}, kDropout{"dropout"}, kDropoutGrad{"dropout_grad"},
-    kDynamicLinear{"dynamic_linear"}, kDynamicQuantize{"dynamic_quantize"}, kElementCount{"element_count"},
+    kDynamicLinear{"dynamic_linear"}, kDynamicQuantize{"dynamic_quantize"}, kElementwiseChain{"elementwise_chain"}, kElementCount{"element_count"},
     kEmbedding{"embedding"}, kExpand{"expand"}, kExpandLike{"expand_like"}, kGather{"gather"},
     kGatherElements{"gather_elements"}, kGatherGrad{"gather_grad"}, kGaussianNoise{"gaussian_noise"},
     kGroupNorm{"group_norm"}, kGroupNormGrad{"group_norm_grad"}, kGru{"gru"}, kGruGrad{"gru_grad"},

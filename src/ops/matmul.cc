@@ -2,6 +2,7 @@
 #include "thalweg/ops/matmul.h"
 
 #include "ops/broadcast.h"
+#include "ops/fused_activation.h"
 #include "ops/ids.h"
 #include "thalweg/ops/activation.h"
 #include "thalweg/ops/elementwise.h"
@@ -83,12 +84,16 @@ bool differentiable_by_output(const std::string& activation) {
 Value* before_activation(GradientContext& context) {
   Value* dy = context.output_gradient();
   const std::string activation = context.attrs().text("activation");
+  TW_REQUIRE(!fused_affine(context.attrs()).present(), describe(context.node()),
+             ": has no gradient once a scale or a shift is fused into it");
   if (activation.empty()) return dy;
   Value* saved = context.output();
   if (!differentiable_by_output(activation)) {
     saved = ops::linear(context.input(0), context.input(1), context.input(2));
   }
-  return context.graph().add(op::kUnaryGrad, {dy, saved}, {{"function", activation}})->output();
+  const UnaryCallee callee = fused_activation(context.attrs());
+  const Attributes attrs{{"function", activation}, {"a", callee.a}, {"b", callee.b}};
+  return context.graph().add(op::kUnaryGrad, {dy, saved}, attrs)->output();
 }
 
 void linear_gradient(GradientContext& context) {
@@ -129,8 +134,7 @@ const RegisterOp kMatmul(op::kMatmul, 2, "Matrix products, broadcast over the le
                           attr::flag("transpose_b", "the last two dimensions of b are swapped")},
                          {.traits = Trait::kComputesInBf16, .data_inputs = 2});
 const RegisterOp kLinear(op::kLinear, {2, 3}, "x W^T + bias for W [O, I].", infer_linear, linear_gradient,
-                         {attr::text("activation", "", "applied to the result")
-                              .one_of({"", op::kRelu, op::kTanh, op::kSigmoid, op::kGelu, op::kGeluTanh})},
+                         fused_activation_attributes(),
                          {.traits = Trait::kComputesInBf16 | Trait::kTakesActivation, .data_inputs = 2});
 const RegisterOp kLinearGradWeights(op::kLinearGradWeights, 2, "", infer_linear_grad_weights, nullptr,
                                     {attr::flag("bias", "also gives the gradient of the bias"),

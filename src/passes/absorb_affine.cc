@@ -24,25 +24,23 @@ bool is_fixed(const Value* value, int depth = 0) {
 
 /// The dimension of a product's output that its bias goes along.
 int channel_axis(const Node& product) {
-  return product.op_name() == op::kConv ? 1 : product.output()->shape().rank() - 1;
+  return product.op_name() == op::kLinear ? product.output()->shape().rank() - 1 : 1;
 }
 
-/// True if `operand`, broadcast to the product's output, has one element for each channel.
+/// True if `operand`, broadcast to the product's output, has one element for each channel, or one for all.
 bool is_per_channel(const Node& product, const Value* operand) {
   const Shape& out = product.output()->shape();
   const Shape& own = operand->shape();
+  if (own.num_elements() == 1) return own.rank() <= out.rank() && out[channel_axis(product)] != kFree;
   const int axis = channel_axis(product) - (out.rank() - own.rank());
   if (own.rank() > out.rank() || axis < 0 || out[channel_axis(product)] == kFree) return false;
   return own[axis] == out[channel_axis(product)] && own.num_elements() == own[axis];
 }
 
-Value* as_channels(Value* operand) { return ops::reshape(operand, {operand->shape().num_elements()}); }
-
-/// Weights [O, ...] times a factor for each of O.
-Value* scaled_weights(Value* weight, Value* factor) {
-  std::vector<int64_t> shape(static_cast<size_t>(weight->shape().rank()), 1);
-  shape[0] = weight->shape()[0];
-  return ops::mul(weight, ops::reshape(factor, shape));
+Value* as_channels(const Node& product, Value* operand) {
+  const int64_t channels = product.output()->shape()[channel_axis(product)];
+  Value* flat = ops::reshape(operand, {operand->shape().num_elements()});
+  return flat->shape()[0] == channels ? flat : ops::expand(flat, {channels});
 }
 
 struct Terms {
@@ -52,13 +50,13 @@ struct Terms {
 
 /// The product's weights and bias once the node after it is part of it.
 Terms with_next(const Node& product, const Node& next, Value* operand) {
-  Value* channels = as_channels(operand);
+  Value* channels = as_channels(product, operand);
   Value* bias = product.input(2);
   if (next.op_name() == op::kAdd) return {product.input(1), bias == nullptr ? channels : ops::add(bias, channels)};
   if (next.op_name() == op::kSub)
     return {product.input(1), bias == nullptr ? ops::neg(channels) : ops::sub(bias, channels)};
   Value* factor = next.op_name() == op::kDiv ? ops::reciprocal(channels) : channels;
-  return {scaled_weights(product.input(1), factor), bias == nullptr ? nullptr : ops::mul(bias, factor)};
+  return {scaled_weights(product, factor), bias == nullptr ? nullptr : ops::mul(bias, factor)};
 }
 
 /// The other operand of the node after a product, if that node can be part of it; null if not.
@@ -97,8 +95,7 @@ void absorb_affine(Graph& graph) {
   for (bool found = true; found;) {
     found = false;
     for (Node* node : list_nodes(graph)) {
-      const bool product = node->op_name() == op::kConv || node->op_name() == op::kLinear;
-      if (product && absorb_next(graph, node)) found = true;
+      if (is_product_of_weights(*node) && absorb_next(graph, node)) found = true;
     }
     // The operand may be computed after the product that now reads it.
     graph.sort_nodes();

@@ -2,6 +2,7 @@
 #include <algorithm>
 
 #include "graph/op_registry.h"
+#include "ops/fused_activation.h"
 #include "ops/ids.h"
 #include "passes/rewrite.h"
 #include "thalweg/ops.h"
@@ -11,7 +12,10 @@ namespace thalweg {
 namespace {
 
 bool can_take_relu(const Node& node) {
-  return node.op().has(Trait::kTakesActivation) && node.attrs().text("activation").empty();
+  // What a pass for inference took in comes after an activation.
+  const bool ended = node.op_name() == op::kConv && node.input(4) != nullptr;
+  return node.op().has(Trait::kTakesActivation) && node.attrs().text("activation").empty() && !ended &&
+         !fused_affine(node.attrs()).present();
 }
 
 /// The ReLU that follows output 0 of a node alone; null if there is none.

@@ -94,8 +94,8 @@ void set_bounds(const Node& product, double unit, ops::QuantizedResult& result) 
   const std::string activation = product.attrs().text("activation");
   if (activation.empty()) return;
   const bool relu = activation == op::kRelu;
-  result.low = relu ? 0.0 : product.attrs().real("low") / unit;
-  if (!relu) result.high = product.attrs().real("high") / unit;
+  result.low = relu ? 0.0 : product.attrs().real("alpha") / unit;
+  if (!relu) result.high = product.attrs().real("beta") / unit;
 }
 
 Ending ending_of(const Graph& graph, const Node& product, const Encoding& input, Value* residual) {
@@ -150,13 +150,14 @@ void multiply_conv(Graph& graph, Node* conv) {
   const std::string activation = conv->attrs().text("activation");
   if (!x.has_value() || !weights.has_value()) return;
   if (!activation.empty() && activation != op::kRelu && activation != op::kClip) return;
+  if (conv->input(4) != nullptr) return;
   const Ending ending = ending_of(graph, *conv, x->encoding, conv->input(3));
   const int64_t channels = conv->input(1)->shape()[0];
   rewrite_at(graph, *ending.last, [&] {
     Value* scales = scales_of(*weights, channels, x->encoding.scale, ending.unit);
     Value* bias = bias_of(graph, conv->input(2), channels, ending);
     Attributes attrs = conv->attrs();
-    attrs.erase("activation");
+    for (const char* fused : {"activation", "alpha", "beta", "scale", "shift"}) attrs.erase(fused);
     write_result(ending.result, attrs);
     std::vector<Value*> inputs{x->integers, weights->integers, scales, bias, ending.residual};
     while (inputs.back() == nullptr) inputs.pop_back();

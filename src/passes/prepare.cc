@@ -24,10 +24,12 @@ void prepare_for_inference(Graph& graph, Precision precision) {
   to_inference(graph);
   simplify(graph);
   say_whole_activations(graph);
+  say_whole_layers(graph);
   fuse_for_inference(graph);
   use_int8(graph);
   if (precision == Precision::kBF16) use_bf16(graph);
   simplify(graph);
+  fuse_elementwise(graph);
 }
 
 }  // namespace thalweg

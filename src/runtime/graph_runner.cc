@@ -9,6 +9,7 @@
 #include "base/limits.h"
 #include "base/text.h"
 #include "graph/host_op.h"
+#include "runtime/compile_for_inference.h"
 #include "runtime/segment_builder.h"
 
 namespace thalweg {
@@ -113,12 +114,14 @@ std::shared_ptr<GraphRunner::Segment> GraphRunner::compile(const Contents& conte
   segment->host_nodes = std::move(plan.host_nodes);
   segment->done = std::move(plan.done);
   if (plan.graph == nullptr) return segment;
-  prepare_for_inference(*plan.graph, usable_precision(context_.options.precision));
   CompileOptions options;
   options.threads = context_.options.threads;
   options.math = context_.options.math;
   options.tuning = context_.options.tuning;
-  segment->pool = std::make_shared<SessionPool>(Program::compile(std::move(plan.graph), context_.variables, options));
+  std::vector<Tensor> inputs;
+  for (const size_t input : segment->inputs) inputs.push_back(contents[input]);
+  segment->pool = std::make_shared<SessionPool>(compile_for_inference(
+      std::move(plan.graph), context_.variables, usable_precision(context_.options.precision), options, inputs));
   return segment;
 }
 

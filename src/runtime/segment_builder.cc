@@ -6,6 +6,7 @@
 
 #include "base/text.h"
 #include "graph/op_registry.h"
+#include "ops/control_flow.h"
 
 namespace thalweg {
 
@@ -23,6 +24,8 @@ SegmentBuilder::SegmentBuilder(const Graph& graph, const std::string& name, cons
 }
 
 bool SegmentBuilder::at_hand(const Value* value) const {
+  // Numbers of values of graphs inside of nodes are others.
+  if (&value->graph() != &graph_) return false;
   const auto index = static_cast<size_t>(value->id());
   return index < contents_.size() && contents_[index].defined();
 }
@@ -47,6 +50,7 @@ Tensor SegmentBuilder::content(const Value* original) {
   if (original->kind() == Value::Kind::kParameter || original->kind() == Value::Kind::kState) {
     return variables_.read(variables_.index(original->name()));
   }
+  if (!at_hand(original)) return {};
   if (std::find(plan_.contents.begin(), plan_.contents.end(), original) == plan_.contents.end()) {
     plan_.contents.push_back(original);
   }
@@ -71,7 +75,7 @@ void SegmentBuilder::convert_nodes() {
   for (size_t i = 0; i < graph_.nodes().size(); ++i) {
     if (plan_.done[i]) continue;
     const Node& node = *graph_.nodes()[i];
-    if (node.op().host && !node.op().compose) {
+    if (node.op().host && !node.op().compose && !is_choice(node)) {
       for_host_[i] = true;
       continue;
     }

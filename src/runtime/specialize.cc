@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "graph/compose.h"
+#include "ops/control_flow.h"
 #include "ops/ids.h"
 #include "runtime/evaluate.h"
 #include "thalweg/input_error.h"
@@ -82,7 +83,36 @@ std::vector<Value*> Specializer::build(const Node& node, std::vector<Value*> inp
   return copied->outputs();
 }
 
+Specializer::Outcome Specializer::choose(const Node& node, std::string& problem) {
+  Value* condition = find(node.input(0));
+  if (condition == nullptr) return Outcome::kNotReady;
+  if (condition->kind() != Value::Kind::kConstant) condition = find_content(condition);
+  if (condition == nullptr) return Outcome::kNeedsContent;
+  TW_REQUIRE(condition->shape().num_elements() == 1, describe(node), ": its condition has ",
+             condition->shape().num_elements(), " elements");
+  const Branch branch = branch_of(node, condition->data().item() != 0);
+  for (size_t i = 0; i < branch.captured.size(); ++i) {
+    Value* given = find(branch.captured[i]);
+    if (given == nullptr) return Outcome::kNotReady;
+    values_[branch.graph->inputs()[i]] = given;
+  }
+  for (const Value* constant : branch.graph->constants()) define(constant, target_.constant(constant->data()));
+  for (const auto& inner : branch.graph->nodes()) {
+    // The host can run what a program cannot.
+    if (convert(*inner, problem) == Outcome::kConverted) continue;
+    problem = "its graph cannot become part of a program";
+    return Outcome::kUnsupported;
+  }
+  for (size_t i = 0; i < node.outputs().size(); ++i) {
+    Value* value = i < branch.graph->outputs().size() ? find(branch.graph->outputs()[i]) : nullptr;
+    if (value == nullptr) return Outcome::kUnsupported;
+    define(node.output(i), value);
+  }
+  return Outcome::kConverted;
+}
+
 Specializer::Outcome Specializer::convert(const Node& node, std::string& problem) {
+  if (is_choice(node)) return choose(node, problem);
   std::vector<Value*> inputs;
   for (const Value* input : node.inputs()) {
     inputs.push_back(input != nullptr ? find(input) : nullptr);

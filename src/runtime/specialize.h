@@ -47,6 +47,8 @@ class Specializer {
   /// A constant with the content of a value of the new graph; null if it is not known.
   Value* find_content(Value* value);
   void fold(size_t first_node, std::vector<Value*>& results);
+  /// Puts the graph that an If chooses in its place, once the condition is known.
+  Outcome choose(const Node& node, std::string& problem);
 
   Graph& target_;
   ValueSource& source_;

@@ -21,21 +21,23 @@ namespace thalweg {
 namespace {
 
 /// Part of the file's name: to be raised when kernels change so that old measurements mislead.
-constexpr const char* kKernelVersion = "4";
+constexpr const char* kKernelVersion = "5";
 /// More than that is no cache of ours.
 constexpr uintmax_t kLargestFile = uintmax_t{16} << 20;
 /// Another way must be faster by this factor than the first one.
 constexpr double kNoise = 1.03;
 /// Candidates that are slower than the best by this factor leave the race: after their first run, which may have been
 /// disturbed or be slow for being the first; after two; and later.
-constexpr std::array kHopeless{4.0, 1.5, 1.3};
+constexpr std::array kHopeless{4.0, 1.3, 1.15};
 constexpr int kRounds = 6;
 /// So many rounds there are at least: another program may disturb any single run.
-constexpr int kLeastRounds = 3;
+constexpr int kLeastRounds = 2;
 /// How often a run is repeated because another program took a processor from it.
 constexpr int kRepeats = 3;
 /// No further round begins, and no run is repeated, after that time, preparations of the candidates included.
-constexpr std::chrono::milliseconds kPatience{200};
+constexpr std::chrono::milliseconds kPatience{100};
+/// Not even one of the least rounds begins after that time: runs so long are hardly disturbed, and somebody waits.
+constexpr std::chrono::milliseconds kLongest{300};
 
 std::filesystem::path cache_folder() {
   const auto variable = [](const char* name) {
@@ -79,10 +81,11 @@ double undisturbed_seconds(const TuningCandidate& candidate, Clock::time_point e
 
 /// The best time of each candidate. All run in turns, so that what disturbs a while disturbs none alone.
 std::vector<double> measure(const std::vector<TuningCandidate>& candidates) {
-  const auto end = Clock::now() + kPatience;
+  const auto begin = Clock::now();
+  const auto end = begin + kPatience;
   std::vector<double> best;
   for (const TuningCandidate& candidate : candidates) best.push_back(undisturbed_seconds(candidate, end));
-  for (size_t round = 0; round < kRounds && (round < kLeastRounds || Clock::now() < end); ++round) {
+  for (size_t round = 0; round < kRounds && Clock::now() < (round < kLeastRounds ? begin + kLongest : end); ++round) {
     const double limit = *std::min_element(best.begin(), best.end()) * kHopeless[std::min(round, kHopeless.size() - 1)];
     for (size_t i = 0; i < candidates.size(); ++i) {
       if (best[i] <= limit) best[i] = std::min(best[i], undisturbed_seconds(candidates[i], end));
@@ -123,6 +126,12 @@ void Tuner::store() {
   } catch (const std::exception&) {
     path_.clear();  // a folder that cannot be written to: measured again in the next process
   }
+}
+
+std::string Tuner::find(const std::string& key) {
+  const std::lock_guard<std::mutex> lock(mutex_);
+  const auto known = choices_.find(key);
+  return known != choices_.end() ? known->second : "";
 }
 
 std::string Tuner::choose(const std::string& key, const std::vector<TuningCandidate>& candidates) {

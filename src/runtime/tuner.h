@@ -28,6 +28,9 @@ class Tuner {
   /// ~/.cache/thalweg.
   static Tuner& for_this_cpu();
 
+  /// What was found for `key`; "" if nobody has measured it yet.
+  std::string find(const std::string& key);
+
   /// The name of the fastest candidate. If nobody has measured `key` yet, they run in turns until the order is clear;
   /// the first one wins unless another is faster by more than measurements scatter. A stored name that is no candidate
   /// is measured anew.

@@ -35,7 +35,7 @@ TEST_P(ConvProduct, MatchesReferenceForAnyNumberOfThreads) {
   const BuildOp build = [&](const std::vector<Value*>& v) {
     return std::vector<Value*>{ops::conv(v[0], v[1], v.size() > 2 ? v[2] : nullptr, test.options)};
   };
-  for (const char* candidate : {"gemm", "rows"}) {
+  for (const char* candidate : {"gemm", "rows", "lines"}) {
     for (const int threads : {1, 2, 4, 5}) check_candidate(operands, build, candidate, kTolerance, threads);
   }
 }
@@ -87,7 +87,7 @@ TEST_P(ConvProductActivation, FollowsTheResidual) {
   const auto [candidate, activation] = GetParam();
   Graph graph;
   const TensorType x{DType::kF32, {2, 150, 9, 9}}, y{DType::kF32, {2, 88, 9, 9}};
-  const Attributes attrs{{"activation", std::string(activation)}, {"low", -0.5}, {"high", 0.75}};
+  const Attributes attrs{{"activation", std::string(activation)}, {"alpha", -0.5}, {"beta", 0.75}};
   Value* weights = graph.input("w", {DType::kF32, {88, 150, 1, 1}});
   Value* bias = graph.input("b", {DType::kF32, {88}});
   graph.mark_output(

@@ -71,7 +71,7 @@ TEST_P(WinogradActivation, FollowsTheResidual) {
   Graph graph;
   const TensorType x{DType::kF32, {2, 20, 9, 9}}, y{DType::kF32, {2, 24, 9, 9}};
   const Attributes attrs{
-      {"pads", std::vector<int64_t>{1, 1}}, {"activation", std::string(GetParam())}, {"low", -0.5}, {"high", 0.75}};
+      {"pads", std::vector<int64_t>{1, 1}}, {"activation", std::string(GetParam())}, {"alpha", -0.5}, {"beta", 0.75}};
   Value* weights = graph.input("w", {DType::kF32, {24, 20, 3, 3}});
   Value* bias = graph.input("b", {DType::kF32, {24}});
   graph.mark_output(

@@ -39,6 +39,17 @@ INSTANTIATE_TEST_SUITE_P(All, BinaryOp,
                                            BinaryCase{"maximum", ops::maximum}),
                          [](const auto& test) { return test.param.name; });
 
+TEST(PRelu, MultipliesWhatIsBelowZero) {
+  const BuildOp build = [](const std::vector<Value*>& v) {
+    return std::vector<Value*>{v[0]->graph().add("prelu", {v[0], v[1]})->output()};
+  };
+  for (const auto& [a, b] : kBroadcasts) check_fast_path({{a}, {b, -0.5, 1.5}}, build);
+  check_gradients({{{2, 3, 4}}, {{3, 1}}}, build);
+  const BuildOp by_channel = [](const std::vector<Value*>& v) { return std::vector<Value*>{ops::prelu(v[0], v[1])}; };
+  check_fast_path({{{2, 3, 5, 1}}, {{3}}}, by_channel);
+  check_fast_path({{{2, 3, 5, 1}}, {{1}}}, by_channel);
+}
+
 TEST(Comparison, FastPathMatchesReference) {
   for (Value* (*compare)(Value*, Value*) : {ops::equal, ops::less, ops::less_equal, ops::greater, ops::greater_equal}) {
     // Rounding to whole numbers makes many of them equal.
@@ -83,7 +94,8 @@ TEST(Elementwise, BroadcastsOverBlockedChannels) {
   const std::vector<Binary> functions = {
       [](Value* a, Value* b) { return ops::add(a, b); }, [](Value* a, Value* b) { return ops::sub(b, a); },
       [](Value* a, Value* b) { return ops::mul(a, b); }, [](Value* a, Value* b) { return ops::div(b, ops::exp(a)); },
-      [](Value* a, Value* b) { return ops::maximum(a, b); }};
+      [](Value* a, Value* b) { return ops::maximum(a, b); },
+      [](Value* a, Value* b) { return a->graph().add("prelu", {a, b})->output(); }};
   for (const int64_t channels : {1, 16, 17, 32}) {
     const std::vector<Shape> smalls = {{1, channels, 1, 1}, {2, channels, 1, 1}, {channels, 1, 1},
                                        {2, 1, 5, 37},       {1, 1, 5, 37},       {5, 37},

@@ -143,6 +143,16 @@ TEST(Transpose, PermutesAndIsReadInPlaceByProducts) {
   EXPECT_EQ(out[0].data<int64_t>()[1], 4);
 }
 
+TEST(Transpose, RearrangesBlockedChannelsOnce) {
+  for (const int64_t channels : {16, 17}) {
+    const BuildOp build = [](const Values& v) {
+      Value* last = ops::transpose(ops::conv(v[0], v[1]), {0, 2, -1, 1});
+      return Values{ops::tanh(last), ops::conv(ops::transpose(ops::mul(last, 2.0), {0, 3, 1, 2}), v[1])};
+    };
+    check_fast_path({{{2, channels, 5, 7}}, {{channels, channels, 1, 1}}}, build, "strided view", 1e-4, false);
+  }
+}
+
 TEST(Transpose, RefusesAPermutationWithRepeats) {
   Graph graph;
   Value* x = graph.input("x", {DType::kF32, {2, 3}});

@@ -1,6 +1,9 @@
 // Copyright The Thalweg Authors. SPDX-License-Identifier: Apache-2.0
 #include <gtest/gtest.h>
 
+#include <cmath>
+#include <limits>
+
 #include "support/op_check.h"
 #include "thalweg/autodiff.h"
 #include "thalweg/ops.h"
@@ -25,7 +28,8 @@ TEST_P(Reduce, GradientsMatchCentralDifferences) {
 
 TEST_P(Reduce, FastPathMatchesReference) {
   const std::string name = GetParam().first;
-  const std::string kernel = name == "sum" || name == "mean" ? "native" : "";
+  const bool native = name == "sum" || name == "mean" || name == "max" || name == "min";
+  const std::string kernel = native ? "native" : "";
   for (const auto& axes : kAxes) {
     for (const Shape& shape : {Shape{3, 17, 5}, Shape{1, 1, 1}, Shape{40, 33, 70}}) {
       check_fast_path({{shape, 0.9, 1.1}}, build(axes, false), kernel, 2e-5);
@@ -51,6 +55,25 @@ std::vector<float> row_gradients(Reduction reduction, const Tensor& x) {
   graph.mark_output(differentiate(graph, ops::reduce_sum(reduction(input, {1}, false)), {input})[0].dense);
   const Tensor gradient = run_graph(graph, {x})[0];
   return {gradient.data<float>(), gradient.data<float>() + gradient.num_elements()};
+}
+
+TEST(Reduce, ExtremesKeepNaNAndFollowTheLayout) {
+  const float nan = std::numeric_limits<float>::quiet_NaN();
+  for (const Reduction reduction : {Reduction(ops::reduce_max), Reduction(ops::reduce_min)}) {
+    Graph graph;
+    graph.mark_output(reduction(graph.input("x", {DType::kF32, {3, 40}}), {1}, false));
+    Tensor x = random_tensor(DType::kF32, {3, 40}, 1);
+    x.data<float>()[45] = nan;
+    const Tensor y = run_graph(graph, {x})[0];
+    EXPECT_FALSE(std::isnan(y.data<float>()[0]));
+    EXPECT_TRUE(std::isnan(y.data<float>()[1]));
+    for (const int64_t channels : {16, 17}) {
+      const BuildOp build = [&](const std::vector<Value*>& v) {
+        return std::vector<Value*>{reduction(ops::conv(v[0], v[1]), {2, 3}, true)};
+      };
+      check_fast_path({{{2, channels, 5, 7}}, {{channels, channels, 1, 1}}}, build, "", 1e-4, false);
+    }
+  }
 }
 
 TEST(ExpandLike, SumsItsGradient) {

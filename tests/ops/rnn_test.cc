@@ -52,6 +52,34 @@ TEST_P(Rnn, GradientsMatchCentralDifferences) {
   }
 }
 
+TEST_P(Rnn, FixedWeightsArePackedOnce) {
+  for (const auto& [batch, steps] : std::vector<std::pair<int64_t, int64_t>>{{1, 1}, {2, 5}, {3, 60}, {1, 7}}) {
+    SCOPED_TRACE(batch * steps);
+    // Threads share the units of a single sequence of many.
+    const std::vector<Operand> all = operands(batch, steps, 7, steps == 7 ? 320 : 19, true, true);
+    Graph graph;
+    Values values;
+    std::vector<Tensor> given;
+    for (size_t i = 0; i < all.size(); ++i) {
+      const bool fixed = i >= 1 && i <= 4;
+      const Tensor content = random_tensor(DType::kF32, all[i].shape, i, all[i].low, all[i].high);
+      const std::string name = "v" + std::to_string(i);
+      values.push_back(fixed ? graph.parameter(name, content) : graph.input(name, {DType::kF32, all[i].shape}));
+      if (!fixed) given.push_back(content);
+    }
+    for (Value* output : build(true, true, false)(values)) graph.mark_output(output);
+    CompileOptions reference;
+    reference.only_kernels = {"reference"};
+    const std::vector<Tensor> expected = run_graph(graph, given, reference);
+    for (const int threads : {1, 2, 3}) {
+      CompileOptions options;
+      options.threads = threads;
+      const std::vector<Tensor> actual = run_graph(graph, given, options);
+      for (size_t i = 0; i < expected.size(); ++i) expect_close(actual[i], expected[i], 1e-4, std::to_string(i));
+    }
+  }
+}
+
 TEST_P(Rnn, FastPathMatchesReference) {
   for (bool reverse : {false, true}) {
     check_fast_path(operands(5, 4, 7, 9, true, true), build(true, true, reverse), "native rnn_grad", 1e-4);

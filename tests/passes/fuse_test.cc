@@ -1,7 +1,9 @@
 // Copyright The Thalweg Authors. SPDX-License-Identifier: Apache-2.0
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cmath>
+#include <functional>
 #include <map>
 
 #include "support/op_check.h"
@@ -156,6 +158,81 @@ TEST(FuseForInference, MovesBoundsIntoConvolutions) {
   CompileOptions reference;
   reference.only_kernels = {"reference"};
   expect_close(testing::run_graph(fused, x, reference)[0], expected, 1e-5, "reference");
+}
+
+/// Runs a graph before and after the form for inference, which must leave as many nodes as said.
+void check_inference(const std::function<Value*(Graph&)>& build, size_t nodes) {
+  Graph plain, fused;
+  plain.mark_output(build(plain));
+  fused.mark_output(build(fused));
+  std::vector<Tensor> inputs;
+  for (const Value* input : plain.inputs()) inputs.push_back(random_tensor(DType::kF32, input->shape(), inputs.size()));
+  prepare_for_inference(fused);
+  fused.verify();
+  const Graph& counted = fused;
+  const auto is_fixed = [&](const Node& node) {
+    return std::none_of(node.inputs().begin(), node.inputs().end(), [](const Value* value) {
+      return value != nullptr && (value->kind() == Value::Kind::kInput || value->kind() == Value::Kind::kComputed);
+    });
+  };
+  size_t left = 0;
+  for (const auto& node : counted.nodes()) {
+    const bool arranges = node->op_name() == "reshape" || node->op_name() == "transpose" || node->op_name() == "expand";
+    left += is_fixed(*node) || arranges || node->op_name() == "mul" ? 0 : 1;
+  }
+  EXPECT_EQ(left, nodes) << fused.to_string();
+  expect_close(testing::run_graph(fused, inputs)[0], testing::run_graph(plain, inputs)[0], 2e-5, "output");
+}
+
+TEST(FuseForInference, TakesActivationsSlopesAndNumbersIntoProducts) {
+  const auto parameter = [](Graph& graph, const std::string& name, const Shape& shape) {
+    return graph.parameter(name, random_tensor(DType::kF32, shape, name.size(), -0.5, 0.5));
+  };
+  const auto conv = [&](Graph& graph) {
+    return ops::conv(graph.input("x", {DType::kF32, {2, 16, 6, 6}}), parameter(graph, "w", {24, 16, 3, 3}));
+  };
+  check_inference([&](Graph& graph) { return ops::silu(conv(graph)); }, 1);
+  check_inference([&](Graph& graph) { return ops::leaky_relu(conv(graph), 0.2); }, 1);
+  check_inference([&](Graph& graph) { return ops::add(ops::mul(ops::hard_swish(conv(graph)), 1.5), 0.25); }, 1);
+  check_inference([&](Graph& graph) { return ops::sub(ops::div(ops::sigmoid(conv(graph)), 4.0), 1.0); }, 1);
+  check_inference([&](Graph& graph) { return ops::prelu(conv(graph), parameter(graph, "slope", {24})); }, 1);
+  check_inference([&](Graph& graph) { return ops::prelu(conv(graph), parameter(graph, "one", {1})); }, 1);
+  // What a ReLU follows has to stay in this order.
+  check_inference([&](Graph& graph) { return ops::relu(ops::add(ops::tanh(conv(graph)), 0.5)); }, 2);
+  check_inference([&](Graph& graph) { return ops::relu(ops::prelu(conv(graph), parameter(graph, "s", {24}))); }, 2);
+  // Numbers before the activation go into weights and bias.
+  check_inference([&](Graph& graph) { return ops::hard_swish(ops::add(ops::mul(conv(graph), 1.5), 0.25)); }, 1);
+}
+
+TEST(FuseForInference, SaysProductsWithWeightsAsLinear) {
+  const auto build = [](Graph& graph) {
+    Value* x = graph.input("x", {DType::kF32, {2, 5, 12}});
+    Value* w = graph.parameter("w", random_tensor(DType::kF32, {12, 7}, 1));
+    Value* b = graph.parameter("b", random_tensor(DType::kF32, {7}, 2));
+    return ops::gelu(ops::mul(ops::add(ops::matmul(x, w), b), 0.5));
+  };
+  check_inference(build, 1);
+  Graph graph;
+  graph.mark_output(build(graph));
+  prepare_for_inference(graph);
+  EXPECT_EQ(count(graph, "linear"), 1U) << graph.to_string();
+}
+
+TEST(FuseForInference, FoldsBatchNormsIntoTransposedConvolutions) {
+  const auto build = [](Graph& graph) {
+    Value* x = graph.input("x", {DType::kF32, {2, 5, 6, 7}});
+    const auto channels = [&](const char* name, double low) {
+      return graph.parameter(name, random_tensor(DType::kF32, {3}, static_cast<uint64_t>(name[0]), low, 1.5));
+    };
+    ops::ConvTransposeOptions options;
+    options.strides = {2, 2};
+    Value* w = graph.parameter("w", random_tensor(DType::kF32, {5, 3, 2, 2}, 1));
+    Value* y = ops::conv_transpose(x, w, channels("bias", -1.0), options);
+    y = ops::batch_norm_inference(y, channels("scale", 0.5), channels("shift", -1.0), channels("mean", -1.0),
+                                  channels("variance", 0.5));
+    return ops::add(ops::mul(ops::sigmoid(y), 2.0), 0.5);
+  };
+  check_inference(build, 1);
 }
 
 /// Of two f32 tensors, in the Euclidean norm: single small elements carry bf16's rounding in full.

@@ -5,6 +5,7 @@
 
 #include "formats/onnx/converter.h"
 #include "formats/onnx/import_common.h"
+#include "ops/ids.h"
 #include "thalweg/ops.h"
 
 namespace thalweg::onnx {
@@ -60,9 +61,10 @@ Value* shrink(const NodeContext& context) {
   return ops::where(ops::less(x, ops::scalar_like(x, -lambda)), ops::add(x, bias), above);
 }
 
+/// Before opset 7 slopes did not broadcast as other operands do, but went along the channels.
 Value* prelu(const NodeContext& context) {
-  Value* x = context.input(0);
-  return ops::where(ops::less(x, zero_like(x)), ops::mul(x, context.input(1)), x);
+  if (context.opset() < 7) return ops::prelu(context.input(0), context.input(1));
+  return context.graph().add(op::kPrelu, {context.input(0), context.input(1)}, {}, context.name())->output();
 }
 
 Value* is_nan(const NodeContext& context) { return ops::logical_not(ops::equal(context.input(0), context.input(0))); }

@@ -50,14 +50,15 @@ std::optional<ChannelBroadcast> ChannelBroadcast::of(const Layout& big, const La
   return result;
 }
 
-void ChannelBroadcast::fill(const char* small, int64_t unit, int64_t position, std::vector<char>& piece) const {
+void ChannelBroadcast::repeat(const void* operand, int64_t unit, int64_t position, int64_t positions,
+                              void* piece) const {
+  const char* small = static_cast<const char*>(operand);
   const int64_t sample = per_sample_ ? unit / blocking_.blocks : 0;
   const int64_t first_channel = unit % blocking_.blocks * blocking_.block;
   const auto valid = static_cast<size_t>(std::min(blocking_.block, channels_ - first_channel)) * size_;
   const size_t stride = static_cast<size_t>(blocking_.block) * size_;
-  const size_t positions = piece.size() / stride;
-  for (size_t p = 0; p < positions; ++p) {
-    char* to = piece.data() + p * stride;
+  for (size_t p = 0; p < static_cast<size_t>(positions); ++p) {
+    char* to = static_cast<char*>(piece) + p * stride;
     if (!per_position_) {
       std::memcpy(to, small + static_cast<size_t>(sample * channels_ + first_channel) * size_, valid);
     } else if (position + static_cast<int64_t>(p) < blocking_.spatial) {

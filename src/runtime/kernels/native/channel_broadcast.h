@@ -21,6 +21,15 @@ class ChannelBroadcast {
   /// How the operand must lie: as its producer left it where that is the same order of elements, else row-major.
   const Layout& small_layout() const { return small_layout_; }
 
+  const ChannelBlocking& blocking() const { return blocking_; }
+  /// True if the operand is the same for all positions of a block of channels of one sample.
+  bool same_for_all_positions() const { return !per_position_; }
+  /// How many positions the operand is repeated for at a time: some kilobytes, which stay in the first cache.
+  int64_t piece_positions() const { return std::clamp<int64_t>(1024 / blocking_.block, 1, blocking_.spatial); }
+  /// Writes the operand's elements for `positions` positions from `position` on of unit `unit` (a block of channels of a
+  /// sample), of which those beyond the unit's end are left out.
+  void repeat(const void* small, int64_t unit, int64_t position, int64_t positions, void* piece) const;
+
   /// Calls `body(first, count, repeated)` for pieces of the activation, on several threads if there is enough to do:
   /// `repeated` has an element of the operand for each of the `count` elements of the activation from `first` on. Where
   /// the activation is padded it has zeros.
@@ -36,7 +45,7 @@ class ChannelBroadcast {
         const int64_t count = std::min(piece_positions(), unit_end - at);
         // One element for each channel: the piece is the same for all positions of a block.
         if (per_position_ || unit != filled_unit)
-          fill(static_cast<const char*>(small), unit, at % blocking_.spatial, piece);
+          repeat(small, unit, at % blocking_.spatial, piece_positions(), piece.data());
         filled_unit = unit;
         body(at * blocking_.block, count * blocking_.block, static_cast<const void*>(piece.data()));
         at += count;
@@ -45,10 +54,6 @@ class ChannelBroadcast {
   }
 
  private:
-  /// How many positions the operand is repeated for at a time: some kilobytes, which stay in the first cache.
-  int64_t piece_positions() const { return std::clamp<int64_t>(1024 / blocking_.block, 1, blocking_.spatial); }
-  void fill(const char* small, int64_t unit, int64_t position, std::vector<char>& piece) const;
-
   ChannelBlocking blocking_;
   Layout small_layout_;
   int64_t channels_ = 0;

@@ -37,7 +37,7 @@ std::unique_ptr<Kernel> make_direct(const KernelRequest& request) {
 
 std::vector<ConvForm> all_forms(const KernelRequest& request) {
   std::vector<ConvForm> forms{{"direct", [&request] { return make_direct(request); }}};
-  for (auto* make : {winograd_forms, conv_product_forms, conv_rows_forms}) {
+  for (auto* make : {winograd_forms, conv_product_forms, conv_rows_forms, conv_lines_forms}) {
     for (ConvForm& form : make(request)) forms.push_back(std::move(form));
   }
   return forms;

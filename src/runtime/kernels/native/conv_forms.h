@@ -24,6 +24,9 @@ std::vector<ConvForm> conv_product_forms(const KernelRequest& request);
 /// Taps that read from copied rows of a plain image of few channels.
 std::vector<ConvForm> conv_rows_forms(const KernelRequest& request);
 
+/// Vectors that go along lines of a plain image, for few output channels.
+std::vector<ConvForm> conv_lines_forms(const KernelRequest& request);
+
 /// Measures oneDNN's kernel and all forms of the request's node, unless that was done before on this CPU, and gives the
 /// kernel of the fastest if it is one of `offered`; else null, with the reason. Several candidates may ask in turn: the
 /// answer is the same.

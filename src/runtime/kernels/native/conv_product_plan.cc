@@ -5,6 +5,7 @@
 #include <limits>
 
 #include "ops/conv_geometry.h"
+#include "runtime/kernels/native/conv_epilogue.h"
 
 namespace thalweg {
 namespace {
@@ -91,6 +92,7 @@ std::string conv_product_obstacle(const KernelRequest& request) {
     if (value != nullptr && value->dtype() != DType::kF32)
       return std::string("element type ") + name_of(value->dtype());
   }
+  if (std::string problem = ConvEpilogue::obstacle(node); !problem.empty()) return problem;
   // With weights that change, every step would have to arrange them anew.
   const bool fixed = request.input_is_fixed.size() > 1 && request.input_is_fixed[1];
   return fixed || request.by_name ? "" : "the weights are not fixed";

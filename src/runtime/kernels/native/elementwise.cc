@@ -1,7 +1,6 @@
 // Copyright The Thalweg Authors. SPDX-License-Identifier: Apache-2.0
 #include "runtime/kernels/simd/elementwise.h"
 
-#include <map>
 #include <optional>
 
 #include "graph/op_registry.h"
@@ -10,32 +9,13 @@
 #include "runtime/kernel.h"
 #include "runtime/kernels/native/broadcast_runs.h"
 #include "runtime/kernels/native/channel_broadcast.h"
+#include "runtime/kernels/native/function_loops.h"
 
 namespace thalweg {
 namespace {
 
 using simd::BinaryFunction;
 using simd::Function;
-
-/// Those of the functions in src/ops/unary.cc that have loops of their own; null for the others.
-const Function* fast_function(const std::string& op) {
-  static const std::map<std::string, Function> table = {
-#define TW_ENTRY(name) {op::k##name, Function::k##name},
-      TW_SIMD_UNARY_FUNCTIONS(TW_ENTRY)
-#undef TW_ENTRY
-  };
-  const auto found = table.find(op);
-  return found != table.end() ? &found->second : nullptr;
-}
-
-const std::map<std::string, BinaryFunction>& binary_functions() {
-  static const std::map<std::string, BinaryFunction> table = {
-      {op::kAdd, BinaryFunction::kAdd},        {op::kSub, BinaryFunction::kSub},
-      {op::kMul, BinaryFunction::kMul},        {op::kDiv, BinaryFunction::kDiv},
-      {op::kPow, BinaryFunction::kPow},        {op::kMinimum, BinaryFunction::kMinimum},
-      {op::kMaximum, BinaryFunction::kMaximum}};
-  return table;
-}
 
 bool fits(const KernelRequest& request, std::string& declined) {
   const DType dtype = request.node.input(0)->dtype();
@@ -106,7 +86,7 @@ std::unique_ptr<Kernel> make_plain_unary(const KernelRequest& request, const Una
 std::unique_ptr<Kernel> make_unary(const KernelRequest& request, std::string& declined) {
   if (!fits(request, declined)) return nullptr;
   const UnaryCallee callee = callee_of(request.node);
-  const Function* function = fast_function(callee.function->name);
+  const Function* function = unary_loop(callee.function->name);
   const Layout layout = unary_layout(request, callee);
   if (function == nullptr) {
     if (layout.dtype() == DType::kF32) return make_plain_unary(request, callee);
@@ -139,7 +119,8 @@ std::unique_ptr<Kernel> make_flat_binary(const KernelRequest& request, const sim
   const Layout& big = call.a_is_one ? request.inputs[1] : request.inputs[0];
   Layout layout = call.a_is_one || call.b_is_one ? big : preferred(request.inputs[0], request.inputs[1]);
   const bool scalar = call.a_is_one || call.b_is_one;
-  const bool may_leave_zero = scalar ? call.function != BinaryFunction::kMul
+  const bool scales = call.function == BinaryFunction::kMul || (call.function == BinaryFunction::kPrelu && call.b_is_one);
+  const bool may_leave_zero = scalar ? !scales
                                      : call.function == BinaryFunction::kDiv || call.function == BinaryFunction::kPow;
   if (layout.padded() && may_leave_zero) layout = Layout(layout.type());
   const int64_t count = elements(layout);
@@ -223,7 +204,7 @@ std::unique_ptr<Kernel> make_binary(const KernelRequest& request, std::string& d
   const Shape& b = node.input(1)->shape();
   const Shape& y = node.output()->shape();
   simd::BinaryCall call;
-  call.function = binary_functions().at(node.op_name());
+  call.function = *binary_loop(node.op_name());
   call.bf16 = node.output()->dtype() == DType::kBF16;
   if (a == y && b == y) return make_flat_binary(request, call);
   call.a_is_one = a.num_elements() == 1 && b == y;
@@ -237,8 +218,8 @@ struct RegisterAll {
   RegisterAll() {
     for (const auto& row : unary_functions()) RegisterKernel(row.name, "native", KernelPriority::kNative, make_unary);
     RegisterKernel(op::kUnaryGrad, "native", KernelPriority::kNative, make_unary);
-    for (const auto& entry : binary_functions()) {
-      RegisterKernel(entry.first, "native", KernelPriority::kNative, make_binary);
+    for (const OpId op : {op::kAdd, op::kSub, op::kMul, op::kDiv, op::kPow, op::kMinimum, op::kMaximum, op::kPrelu}) {
+      RegisterKernel(op, "native", KernelPriority::kNative, make_binary);
     }
   }
 };

@@ -15,24 +15,39 @@ bool declines_empty(const Node& node, std::string& declined) {
   return !declined.empty();
 }
 
+/// The dimension of the input that each dimension of a transpose's result is.
+std::vector<size_t> source_dimensions(const Node& transpose) {
+  std::vector<size_t> result;
+  for (int64_t place : transpose.attrs().integers("permutation")) {
+    result.push_back(static_cast<size_t>(place < 0 ? place + transpose.input(0)->shape().rank() : place));
+  }
+  return result;
+}
+
+/// The layout of the input in which it is the result row by row: what is rearranged anyway is best rearranged so.
+Layout arranged_as_result(const Node& transpose) {
+  const TensorType& type = transpose.input(0)->type();
+  const std::vector<int64_t> plain = transpose.output()->shape().strides();
+  const std::vector<size_t> from = source_dimensions(transpose);
+  dnnl::memory::dims strides(plain.size());
+  for (size_t d = 0; d < plain.size(); ++d) strides[from[d]] = plain[d];
+  return {type, {to_dnnl(type.shape), to_dnnl(type.dtype), strides}};
+}
+
 /// A transposed tensor is the same memory read with other strides. Readers that can do that, such as products, take it
 /// as it is; for the others the runtime reorders it, once.
 std::unique_ptr<Kernel> make_transposed_view(const KernelRequest& request, std::string& declined) {
   const Node& node = request.node;
-  const Layout from = request.inputs[0].has_desc() && request.inputs[0].desc().get_inner_nblks() == 0
-                          ? request.inputs[0]
-                          : Layout(node.input(0)->type());
   if (declines_empty(node, declined)) return nullptr;
+  const Layout& own = request.inputs[0];
+  const bool blocked = own.has_desc() && own.desc().get_inner_nblks() > 0;
+  const Layout from = blocked ? arranged_as_result(node) : own;
   if (!from.has_desc() || from.padded()) {
     declined = "oneDNN cannot describe it";
     return nullptr;
   }
-  const auto permutation = node.attrs().integers("permutation");
   dnnl::memory::dims strides;
-  for (int64_t p : permutation) {
-    const auto rank = static_cast<int64_t>(permutation.size());
-    strides.push_back(from.desc().get_strides()[static_cast<size_t>(p < 0 ? p + rank : p)]);
-  }
+  for (const size_t dimension : source_dimensions(node)) strides.push_back(from.desc().get_strides()[dimension]);
   const TensorType& type = node.output()->type();
   auto kernel = std::make_unique<FunctionKernel>([](const KernelArguments&) {});
   kernel->name = "strided view";
@@ -65,9 +80,7 @@ std::unique_ptr<Kernel> make_transpose(const KernelRequest& request, std::string
   const auto element = static_cast<int64_t>(size_of(node.output()->dtype()));
   const auto own = byte_strides(node.input(0)->shape(), element);
   std::vector<int64_t> source;
-  for (int64_t p : node.attrs().integers("permutation")) {
-    source.push_back(own[static_cast<size_t>(p < 0 ? p + static_cast<int64_t>(own.size()) : p)]);
-  }
+  for (const size_t dimension : source_dimensions(node)) source.push_back(own[dimension]);
   const Shape& to = node.output()->shape();
   return copying_kernel(node, "native transpose", {to.dims(), source, byte_strides(to, element), element});
 }

@@ -1,9 +1,12 @@
 // Copyright The Thalweg Authors. SPDX-License-Identifier: Apache-2.0
 #include "runtime/kernels/simd/reduce.h"
 
+#include <limits>
+
 #include "ops/ids.h"
 #include "runtime/kernel.h"
 #include "runtime/kernels/native/channel_cut.h"
+#include "runtime/kernels/native/ranges.h"
 
 namespace thalweg {
 namespace {
@@ -90,6 +93,57 @@ class Reduce : public Kernel {
   double scale_ = 1;
 };
 
+/// The largest or least elements.
+class Extreme : public Kernel {
+ public:
+  Extreme(const KernelRequest& request, const Layout& layout, const ChannelBlocking& blocking)
+      : blocking_(blocking), largest_(request.node.op_name() == op::kReduceMax) {
+    name = "native";
+    inputs = {layout};
+    outputs = plain_outputs(request.node);
+  }
+
+  void run(const KernelArguments& arguments) const override {
+    const ChannelBlocking& b = blocking_;
+    const auto* x = static_cast<const float*>(arguments.inputs[0]);
+    auto* y = static_cast<float*>(arguments.outputs[0]);
+    const int64_t elements = b.outer * b.blocks * b.spatial * b.block;
+    in_ranges(b.blocks, elements, arguments.threads, [&](int64_t, int64_t begin, int64_t end) {
+      for (int64_t block = begin; block < end; ++block) {
+        float* result = y + block * b.block;
+        std::fill_n(result, b.block, largest_ ? -kInfinity : kInfinity);
+        for (int64_t o = 0; o < b.outer; ++o) {
+          const float* from = x + (o * b.blocks + block) * b.spatial * b.block;
+          simd::find_extremes({from, b.spatial, b.block, b.block, largest_}, result);
+        }
+      }
+    });
+  }
+
+ private:
+  static constexpr float kInfinity = std::numeric_limits<float>::infinity();
+  ChannelBlocking blocking_;
+  bool largest_;
+};
+
+std::unique_ptr<Kernel> make_extreme(const KernelRequest& request, std::string& declined) {
+  const TensorType& type = request.node.input(0)->type();
+  if (type.dtype != DType::kF32) declined = "element type is not f32";
+  if (has_empty_operand(request.node)) declined = "empty operand";
+  if (!declined.empty()) return nullptr;
+  const std::vector<bool> reduced = reduced_dims(request.node);
+  ChannelBlocking blocking;
+  const Layout& own = request.inputs[0];
+  if (!own.is_plain() && blocked_blocking(own, reduced, blocking)) {
+    return std::make_unique<Extreme>(request, own, blocking);
+  }
+  if (row_major_blocking(type.shape, reduced, blocking)) {
+    return std::make_unique<Extreme>(request, Layout(type), blocking);
+  }
+  declined = "kept and reduced dimensions alternate";
+  return nullptr;
+}
+
 std::unique_ptr<Kernel> make_reduce(const KernelRequest& request, std::string& declined) {
   const TensorType& type = request.node.input(0)->type();
   if (type.dtype != DType::kF32 && type.dtype != DType::kBF16) declined = "element type is neither f32 nor bf16";
@@ -113,6 +167,8 @@ std::unique_ptr<Kernel> make_reduce(const KernelRequest& request, std::string& d
 }
 
 const RegisterKernel kSum(op::kReduceSum, "native", KernelPriority::kNative, make_reduce);
+const RegisterKernel kMax(op::kReduceMax, "native", KernelPriority::kNative, make_extreme);
+const RegisterKernel kMin(op::kReduceMin, "native", KernelPriority::kNative, make_extreme);
 const RegisterKernel kMean(op::kReduceMean, "native", KernelPriority::kNative, make_reduce);
 
 }  // namespace

@@ -5,6 +5,8 @@
 
 #include <algorithm>
 
+#include "ops/ids.h"
+#include "runtime/kernels/native/conv_epilogue.h"
 #include "runtime/kernels/native/winograd_accuracy.h"
 
 namespace thalweg {
@@ -58,7 +60,7 @@ std::string obstacle(const Node& node) {
     if (value != nullptr && value->dtype() != DType::kF32)
       return std::string("element type ") + name_of(value->dtype());
   }
-  return "";
+  return node.op_name() == op::kConv ? ConvEpilogue::obstacle(node) : "";
 }
 
 // Costs in multiply-adds. To transform a value back and forth costs as much as kTransform of them, and to bring a

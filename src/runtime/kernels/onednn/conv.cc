@@ -1,6 +1,7 @@
 // Copyright The Thalweg Authors. SPDX-License-Identifier: Apache-2.0
 #include "ops/ids.h"
 #include "runtime/kernels/onednn/conv_desc.h"
+#include "runtime/kernels/onednn/eltwise.h"
 
 namespace thalweg {
 namespace {
@@ -14,14 +15,18 @@ std::unique_ptr<OneDnnKernel> no_implementation(std::string& declined) {
 
 constexpr int kResidualArgument = DNNL_ARG_ATTR_MULTIPLE_POST_OP(0) | DNNL_ARG_SRC_1;
 
+/// The argument of the slopes: they follow the residual, if there is one.
+int slope_argument(const Node& node) {
+  return DNNL_ARG_ATTR_MULTIPLE_POST_OP(node.input(3) != nullptr ? 1 : 0) | DNNL_ARG_WEIGHTS;
+}
+
 dnnl::primitive_attr forward_attr(const Node& node) {
+  constexpr int kByChannel = 1 << 1;
   dnnl::primitive_attr attr = onednn_attr();
   dnnl::post_ops after;
   if (node.input(3) != nullptr) after.append_binary(dnnl::algorithm::binary_add, any_layout(node.output()->type()));
-  const std::string activation = node.attrs().text("activation");
-  const ConvBounds bounds = conv_bounds(node.attrs());
-  if (activation == op::kRelu) after.append_eltwise(dnnl::algorithm::eltwise_relu, 0.0F, 0.0F);
-  if (activation == op::kClip) after.append_eltwise(dnnl::algorithm::eltwise_clip, bounds.low, bounds.high);
+  if (node.input(4) != nullptr) after.append_prelu(kByChannel);
+  append_activation(node.attrs(), after);
   attr.set_post_ops(after);
   return attr;
 }
@@ -49,6 +54,11 @@ std::unique_ptr<Kernel> make_conv(const KernelRequest& request, std::string& dec
     const auto md = pd.query_md(dnnl::query::exec_arg_md, kResidualArgument);
     kernel->bind_input(kResidualArgument, 3, Layout(node.input(3)->type(), md));
   }
+  if (node.input(4) != nullptr) {
+    kernel->bind_input(slope_argument(node), 4, Layout(node.input(4)->type()), f32_vector(node.output()->shape()[1]));
+  }
+  // An absent input between those that are there.
+  kernel->inputs.resize(node.inputs().size());
   kernel->bind_output(DNNL_ARG_DST, 0, Layout(node.output()->type(), pd.dst_desc()));
   kernel->use_scratchpad(pd.scratchpad_desc());
   return kernel;

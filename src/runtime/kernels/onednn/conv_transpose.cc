@@ -3,6 +3,7 @@
 
 #include "ops/ids.h"
 #include "runtime/kernels/onednn/conv_desc.h"
+#include "runtime/kernels/onednn/eltwise.h"
 
 namespace thalweg {
 namespace {
@@ -28,10 +29,14 @@ std::unique_ptr<Kernel> make_transpose(const KernelRequest& request, std::string
   std::swap(weights[groups ? 1 : 0], weights[groups ? 2 : 1]);
   descs.w = memory::desc(weights, to_dnnl(dtype), memory::format_tag::any);
   if (node.input(2) != nullptr) descs.bias = Layout(node.input(2)->type()).desc();
+  dnnl::primitive_attr attr = onednn_attr();
+  dnnl::post_ops after;
+  append_activation(node.attrs(), after);
+  attr.set_post_ops(after);
   const auto make = [&](const ConvDescs& d) {
     return dnnl::deconvolution_forward::primitive_desc(
         dnnl_engine(), dnnl::prop_kind::forward_training, dnnl::algorithm::deconvolution_direct, d.y, d.w, d.bias, d.x,
-        problem.strides, problem.dilates, problem.begins, problem.ends, onednn_attr(), true);
+        problem.strides, problem.dilates, problem.begins, problem.ends, attr, true);
   };
   const auto pd =
       settle_layouts(make, descs, {{DNNL_ARG_SRC, &ConvDescs::y, request.inputs[0].desc()}}, problem.pointwise());

@@ -1,8 +1,8 @@
 // Copyright The Thalweg Authors. SPDX-License-Identifier: Apache-2.0
 #include <algorithm>
-#include <map>
 
 #include "ops/ids.h"
+#include "runtime/kernels/onednn/eltwise.h"
 #include "runtime/kernels/onednn/onednn_kernel.h"
 #include "runtime/kernels/simd/column_sum.h"
 
@@ -92,34 +92,35 @@ std::unique_ptr<Kernel> make_matmul(const KernelRequest& request, std::string& d
 }
 
 /// Attributes with the activation fused into the product.
-dnnl::primitive_attr with_activation(const std::string& activation) {
-  static const std::map<std::string, dnnl::algorithm> algorithms = {{op::kRelu, dnnl::algorithm::eltwise_relu},
-                                                                    {op::kGelu, dnnl::algorithm::eltwise_gelu_erf},
-                                                                    {op::kTanh, dnnl::algorithm::eltwise_tanh},
-                                                                    {op::kGeluTanh, dnnl::algorithm::eltwise_gelu_tanh},
-                                                                    {op::kSigmoid, dnnl::algorithm::eltwise_logistic}};
+dnnl::primitive_attr linear_attr(const Node& node) {
   dnnl::primitive_attr attr = onednn_attr();
-  if (activation.empty()) return attr;
-  dnnl::post_ops post_ops;
-  post_ops.append_eltwise(algorithms.at(activation), 0.0F, 0.0F);
-  attr.set_post_ops(post_ops);
+  dnnl::post_ops after;
+  append_activation(node.attrs(), after);
+  attr.set_post_ops(after);
   return attr;
 }
 
-/// Weights stay row-major: forward, data gradient and weights gradient then all work on one copy of them, and oneDNN's
-/// own choice of layout is no faster where it matters (large weights, small batch: bound by reading them once).
+/// Weights that change stay row-major: forward, data gradient and weights gradient then all work on one copy of them, and
+/// oneDNN's own choice of layout is no faster where it matters (large weights, small batch: bound by reading them once).
+/// Those that are fixed are arranged once, as the product reads them.
 std::unique_ptr<Kernel> make_linear(const KernelRequest& request, std::string& declined) {
   const Node& node = request.node;
   if (!is_supported(node, declined)) return nullptr;
   const Layout x(node.input(0)->type());
-  const Layout weight(node.input(1)->type());
+  Layout weight(node.input(1)->type());
   const Layout y(node.output()->type());
   const bool has_bias = node.input(2) != nullptr;
   memory::desc bias;
   if (has_bias) bias = {{1, weight.shape()[0]}, to_dnnl(node.input(2)->dtype()), memory::format_tag::ab};
-  const memory::desc right = transposed(weight.desc());
+  const bool fixed = request.input_is_fixed.size() > 1 && request.input_is_fixed[1];
+  memory::desc right = transposed(weight.desc());
+  if (fixed) right = {right.get_dims(), right.get_data_type(), memory::format_tag::any};
   const dnnl::matmul::primitive_desc pd(dnnl_engine(), as_rows(x), right, bias, as_rows(y),
-                                        with_activation(node.attrs().text("activation")));
+                                        linear_attr(node));
+  if (fixed) {
+    right = pd.weights_desc();
+    weight = Layout(weight.type(), right.permute_axes({1, 0}));
+  }
   auto kernel = std::make_unique<OneDnnKernel>();
   kernel->set_primitive(dnnl::matmul(pd), pd.impl_info_str());
   kernel->bind_input(DNNL_ARG_SRC, 0, x, as_rows(x));

@@ -6,7 +6,9 @@ namespace {
 
 /// The memory objects of one session, made once and pointed at the operands of each run.
 struct OneDnnState : KernelState {
-  std::unordered_map<int, dnnl::memory> arguments;
+  /// Keeps what `arguments` refers to.
+  std::vector<dnnl::memory> memories;
+  std::vector<dnnl_exec_arg_t> arguments;
   std::vector<dnnl::memory> inputs;
   std::vector<dnnl::memory> outputs;
   dnnl::memory scratchpad;
@@ -55,7 +57,8 @@ std::unique_ptr<KernelState> OneDnnKernel::new_state() const {
   auto state = std::make_unique<OneDnnState>();
   const auto make = [&](int argument, const dnnl::memory::desc& md, void* data) {
     dnnl::memory memory(md, dnnl_engine(), data);
-    state->arguments.emplace(argument, memory);
+    state->memories.push_back(memory);
+    state->arguments.push_back({argument, memory.get()});
     return memory;
   };
   for (const Binding& binding : input_bindings_)
@@ -76,8 +79,12 @@ void OneDnnKernel::run(const KernelArguments& arguments) const {
     state.outputs[i].set_data_handle(arguments.outputs[output_bindings_[i].index]);
   }
   if (scratch_bytes > 0) state.scratchpad.set_data_handle(arguments.scratch);
-  primitive_.execute(dnnl_stream(), state.arguments);
-  dnnl_stream().wait();
+  dnnl::stream& stream = dnnl_stream();
+  // The C++ interface would copy a map of arguments in every run.
+  dnnl::error::wrap_c_api(dnnl_primitive_execute(primitive_.get(), stream.get(),
+                                                 static_cast<int>(state.arguments.size()), state.arguments.data()),
+                          "could not execute a primitive");
+  stream.wait();
 }
 
 dnnl::primitive_attr onednn_attr() {

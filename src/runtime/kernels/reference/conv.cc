@@ -1,6 +1,7 @@
 // Copyright The Thalweg Authors. SPDX-License-Identifier: Apache-2.0
 #include <algorithm>
 
+#include "ops/fused_activation.h"
 #include "ops/ids.h"
 #include "runtime/kernels/reference/conv_products.h"
 #include "runtime/kernels/reference/reference.h"
@@ -19,8 +20,19 @@ void start_with_bias(const ReferenceCall& call, T* y) {
   }
 }
 
+/// What a pass fused into the node comes last.
+template <typename T>
+void finish(const ReferenceCall& call, T* y) {
+  const UnaryCallee activation = fused_activation(call.attrs());
+  const FusedAffine affine = fused_affine(call.attrs());
+  for (int64_t i = 0; i < call.out().num_elements(); ++i) {
+    y[i] = static_cast<T>(finished(activation, affine, static_cast<double>(y[i])));
+  }
+}
+
 void conv(const ReferenceCall& call) {
-  const ConvBounds bounds = conv_bounds(call.attrs());
+  const Shape& shape = call.out().shape();
+  const int64_t plane = shape.num_elements(2, shape.rank());
   dispatch_real(call.out().dtype(), [&](auto tag) {
     using T = decltype(tag);
     const T* x = call.in(0).data<T>();
@@ -29,9 +41,10 @@ void conv(const ReferenceCall& call) {
     start_with_bias(call, y);
     for (int64_t i = 0; call.has(3) && i < call.out().num_elements(); ++i) y[i] += call.in(3).data<T>()[i];
     for_each_product(conv_geometry(call.node), [&](int64_t i, int64_t k, int64_t o) { y[o] += x[i] * w[k]; });
-    for (int64_t i = 0; bounds.present && i < call.out().num_elements(); ++i) {
-      y[i] = std::clamp(y[i], static_cast<T>(bounds.low), static_cast<T>(bounds.high));
+    for (int64_t i = 0; call.has(4) && i < call.out().num_elements(); ++i) {
+      if (y[i] < 0) y[i] *= static_cast<T>(call.in(4).data<float>()[i / plane % shape[1]]);
     }
+    finish(call, y);
   });
 }
 
@@ -43,6 +56,7 @@ void grad_data(const ReferenceCall& call) {
     T* dx = call.out().data<T>();
     start_with_bias(call, dx);
     for_each_product(conv_geometry(call.node), [&](int64_t i, int64_t k, int64_t o) { dx[i] += dy[o] * w[k]; });
+    finish(call, dx);
   });
 }
 

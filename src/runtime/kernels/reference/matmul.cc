@@ -1,8 +1,8 @@
 // Copyright The Thalweg Authors. SPDX-License-Identifier: Apache-2.0
 
 #include "ops/broadcast_index.h"
+#include "ops/fused_activation.h"
 #include "ops/ids.h"
-#include "ops/unary.h"
 #include "runtime/kernels/reference/reference.h"
 #include "tensor/dtype.h"
 
@@ -45,7 +45,8 @@ void linear(const ReferenceCall& call) {
   const int64_t inputs = call.in(1).shape()[1];
   const int64_t outputs = call.in(1).shape()[0];
   const int64_t rows = outputs > 0 ? call.out().num_elements() / outputs : 0;
-  const UnaryFunction* activation = find_unary(call.attrs().text("activation"));
+  const UnaryCallee activation = fused_activation(call.attrs());
+  const FusedAffine affine = fused_affine(call.attrs());
   dispatch_real(call.out().dtype(), [&](auto tag) {
     using T = decltype(tag);
     const T* x = call.in(0).data<T>();
@@ -58,7 +59,7 @@ void linear(const ReferenceCall& call) {
       for (int64_t k = 0; k < inputs; ++k) {
         sum += static_cast<double>(x[row * inputs + k]) * static_cast<double>(weight[o * inputs + k]);
       }
-      y[i] = static_cast<T>(activation != nullptr ? activation->value(sum, 0.0, 0.0) : sum);
+      y[i] = static_cast<T>(finished(activation, affine, sum));
     }
   });
 }

@@ -40,6 +40,7 @@ void binary_of(const BinaryCall& call) {
     // A NaN on either side gives NaN.
     case BinaryFunction::kMinimum: return combine<T>(call, [](float a, float b) { return b < a || b != b ? b : a; });
     case BinaryFunction::kMaximum: return combine<T>(call, [](float a, float b) { return a < b || b != b ? b : a; });
+    case BinaryFunction::kPrelu: return combine<T>(call, [](float a, float b) { return a > 0.0f ? a : a * b; });
     case BinaryFunction::kPow: return combine<T>(call, [](float a, float b) { return __builtin_powf(a, b); });
   }
 }

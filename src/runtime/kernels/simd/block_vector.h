@@ -57,6 +57,27 @@ static inline void finish_vector(const ConvAfter& after, BlockVector value, cons
   after.stream ? stream_vector(to, value) : store_vector(to, value);
 }
 
+/// Applies what remains to `count` floats of one channel block that were stored: slopes (`slope` is that block's) or the
+/// function, then the scale.
+static inline void finish_stored(const ConvAfter& after, const float* slope, float* at, int64_t count) {
+  if (after.activated) {
+    UnaryCall call;
+    call.function = after.function;
+    call.alpha = after.alpha;
+    call.beta = after.beta;
+    call.x = call.y = at;
+    call.count = count;
+    TW_SIMD_NS::unary(call);
+  }
+  if (!after.scaled && slope == nullptr) return;
+  const BlockVector factor = slope == nullptr ? BlockVector{} + 1.0F : load_vector(slope);
+  const float scale = after.scaled ? after.scale : 1.0F, shift = after.scaled ? after.shift : 0.0F;
+  for (int64_t i = 0; i < count; i += kBlockLanes) {
+    const BlockVector value = load_vector(at + i);
+    store_vector(at + i, (value < 0.0F ? value * factor : value) * scale + shift);
+  }
+}
+
 static inline void prefetch_to_l1(const float* from) { _mm_prefetch(reinterpret_cast<const char*>(from), _MM_HINT_T0); }
 static inline void prefetch_to_l2(const float* from) { _mm_prefetch(reinterpret_cast<const char*>(from), _MM_HINT_T1); }
 

@@ -39,6 +39,11 @@ class StorePixels {
         finish_vector(after, sums.sum[r][v] + bias, residual == nullptr ? nullptr : residual + at, result + at);
       }
     }
+    if (!after.goes_over_stored()) return;
+    for (int v = 0; v < vectors; ++v) {
+      const float* slope = after.slope == nullptr ? nullptr : after.slope + v * kBlockLanes;
+      finish_stored(after, slope, result + v * stride, int64_t{rows} * kBlockLanes);
+    }
   }
 
  private:

@@ -8,4 +8,15 @@ namespace thalweg::simd {
 /// Adds to sum[c] that of each channel.
 TW_SIMD_FUNCTION(channel_sums, (const ChannelRows& piece, const void* x, double* sum), (piece, x, sum));
 
+/// Elements of which the largest, or the least, are looked for: `width` columns of `rows` rows, `stride` floats apart.
+struct Extremes {
+  const float* x;
+  int64_t rows;
+  int64_t stride;
+  int64_t width;
+  bool largest;
+};
+/// result[i] = the extreme of itself and column i; a NaN stays. One column whose rows lie side by side is a line.
+TW_SIMD_FUNCTION(find_extremes, (const Extremes& of, float* result), (of, result));
+
 }  // namespace thalweg::simd

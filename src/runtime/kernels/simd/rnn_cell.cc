@@ -5,17 +5,17 @@
 
 namespace thalweg::simd::TW_SIMD_NS {
 
-void lstm_cell(float* __restrict gates, const float* __restrict hid, float* __restrict c, float* __restrict h,
-               int64_t n) {
+void lstm_cell(float* __restrict gates, const float* __restrict hid, float* __restrict c, float* __restrict h, int64_t n,
+               int64_t stride) {
   float* __restrict gi = gates;
-  float* __restrict gf = gates + n;
-  float* __restrict gg = gates + 2 * n;
-  float* __restrict go = gates + 3 * n;
+  float* __restrict gf = gates + stride;
+  float* __restrict gg = gates + 2 * stride;
+  float* __restrict go = gates + 3 * stride;
   for (int64_t j = 0; j < n; ++j) {
     const float i = fast_sigmoid(gi[j] + hid[j]);
-    const float f = fast_sigmoid(gf[j] + hid[n + j]);
-    const float g = fast_tanh(gg[j] + hid[2 * n + j]);
-    const float o = fast_sigmoid(go[j] + hid[3 * n + j]);
+    const float f = fast_sigmoid(gf[j] + hid[stride + j]);
+    const float g = fast_tanh(gg[j] + hid[2 * stride + j]);
+    const float o = fast_sigmoid(go[j] + hid[3 * stride + j]);
     const float cell = f * c[j] + i * g;
     gi[j] = i;
     gf[j] = f;
@@ -27,14 +27,15 @@ void lstm_cell(float* __restrict gates, const float* __restrict hid, float* __re
 }
 
 void gru_cell(float* __restrict gates, const float* __restrict hid, const float* __restrict bias,
-              float* __restrict inner, float* __restrict h, int64_t n) {
+              float* __restrict inner, float* __restrict h, int64_t n, int64_t stride) {
   float* __restrict gr = gates;
-  float* __restrict gz = gates + n;
-  float* __restrict gn = gates + 2 * n;
-  for (int64_t j = 0; j < n; ++j) inner[j] = bias != nullptr ? hid[2 * n + j] + bias[j] : hid[2 * n + j];
+  float* __restrict gz = gates + stride;
+  float* __restrict gn = gates + 2 * stride;
+  const float* __restrict hn = hid + 2 * stride;
+  for (int64_t j = 0; j < n; ++j) inner[j] = bias != nullptr ? hn[j] + bias[j] : hn[j];
   for (int64_t j = 0; j < n; ++j) {
     const float r = fast_sigmoid(gr[j] + hid[j]);
-    const float z = fast_sigmoid(gz[j] + hid[n + j]);
+    const float z = fast_sigmoid(gz[j] + hid[stride + j]);
     const float candidate = fast_tanh(gn[j] + r * inner[j]);
     gr[j] = r;
     gz[j] = z;

@@ -147,6 +147,9 @@ void output_tiles(const WinogradMap& map, const WinogradTiles& from, const Winog
           const float* residual = after.residual != nullptr ? after.residual + offset : nullptr;
           finish_vector(after, out[i][j] + bias, residual, y + offset);
         }
+        if (!after.goes_over_stored()) continue;
+        const float* slope = after.slope == nullptr ? nullptr : after.slope + block * kLanes;
+        finish_stored(after, slope, y + first + i * patch.row_stride, int64_t{patch.right} * kLanes);
       }
     }
   }
