@@ -5,13 +5,13 @@
 namespace thalweg::sync {
 namespace {
 
-constexpr Composition kEverywhere{Travels::kGradients, Topology::kAllReduce, Updates::kEverybody, Pace::kEveryStep};
-constexpr Composition kByOwners{Travels::kGradients, Topology::kScatterReduce, Updates::kOwners, Pace::kEveryStep};
-constexpr Composition kAtRoot{Travels::kGradients, Topology::kTree, Updates::kRoot, Pace::kEveryStep};
-constexpr Composition kServed{Travels::kGradients, Topology::kServers, Updates::kServers, Pace::kBounded};
-constexpr Composition kAveraged{Travels::kWeights, Topology::kByRule, Updates::kItself, Pace::kPeriod, "mean"};
-constexpr Composition kOuterStepped{Travels::kWeights, Topology::kByRule, Updates::kItself, Pace::kPeriod, "outer"};
-constexpr Composition kOnARing{Travels::kWeights, Topology::kByRule, Updates::kItself, Pace::kPeriod, "ring"};
+constexpr Composition kEverywhere{.kind = "gradients", .topology = "all-reduce", .place = "everybody"};
+constexpr Composition kByOwners{.kind = "gradients", .topology = "scatter-reduce", .place = "owners"};
+constexpr Composition kAtRoot{.kind = "gradients", .topology = "tree", .place = "owners"};
+constexpr Composition kServed{.kind = "served"};
+constexpr Composition kAveraged{.kind = "weights", .rule = "mean"};
+constexpr Composition kOuterStepped{.kind = "weights", .rule = "outer"};
+constexpr Composition kOnARing{.kind = "weights", .rule = "ring"};
 
 constexpr const char* kAsOneWorker =
     "the weights of one worker with the whole batch, whatever the number of workers and whoever is lost";

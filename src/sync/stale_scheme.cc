@@ -1,16 +1,29 @@
 // Copyright The Thalweg Authors. SPDX-License-Identifier: Apache-2.0
 // Every worker serves a part of the parameters, and may be some steps ahead of the slowest.
-#include "sync/stale_scheme.h"
-
 #include <cmath>
 #include <limits>
 #include <optional>
 
+#include "sync/group_scheme.h"
 #include "sync/parameter_server.h"
+#include "sync/parts.h"
 #include "thalweg/warning.h"
 
 namespace thalweg::sync {
 namespace {
+
+/// Gradients travel to those who serve the parameters, in rounds that need not wait for anybody to compute.
+struct StaleParts {
+  /// How many steps a worker may be ahead of the slowest one; kUnbounded: any number.
+  int64_t staleness = 0;
+  /// How long a worker waits for one that is behind, and alive, before it does without it; at the end of the run, how
+  /// long for the next step of anybody.
+  std::chrono::duration<double> patience{600.0};
+  /// A worker goes on only with weights that contain its own last gradient.
+  bool own_first = false;
+  std::unique_ptr<Compressor> compressor;
+  DType row_type = DType::kF32;
+};
 
 class StaleSynchronous : public GroupScheme {
  public:
@@ -19,7 +32,7 @@ class StaleSynchronous : public GroupScheme {
         staleness_(parts.staleness),
         patience_(parts.patience),
         own_first_(parts.own_first),
-        exchange_(std::move(parts.compressor)),
+        exchange_(GradientExchange::make(std::move(parts.compressor))),
         sparse_exchange_(parts.row_type) {}
 
   GradientPath gradient_path() const override { return GradientPath::kHandedOver; }
@@ -71,13 +84,13 @@ class StaleSynchronous : public GroupScheme {
                " compares whole parameters, of which each worker would have a part: use the scheme allreduce");
     trainee_ = &trainee;
     make_buckets(trainee);
-    exchange_.use(*gradients_, trainee.variables());
+    exchange_->use(*gradients_, trainee.variables());
     sparse_exchange_.use(*gradients_, trainee.variables());
     step_begun_ = false;
   }
 
   void begin(Trainee& trainee) override {
-    const ParameterServer::Options options{staleness_ == 0, exchange_, sparse_exchange_};
+    const ParameterServer::Options options{staleness_ == 0, *exchange_, sparse_exchange_};
     server_.emplace(group(), trainee, options, std::move(unsent_));
     place_ = server_->place();
   }
@@ -87,7 +100,7 @@ class StaleSynchronous : public GroupScheme {
     clear_codes();
     for (const std::vector<NamedTensor>& state : states) {
       sparse_exchange_.add_state(state);
-      if (exchange_.compressor() != nullptr) exchange_.compressor()->add_state(state);
+      if (exchange_->compressor() != nullptr) exchange_->compressor()->add_state(state);
     }
   }
   void was_left_behind() override { clear_codes(); }
@@ -132,7 +145,7 @@ class StaleSynchronous : public GroupScheme {
  private:
   void clear_codes() {
     sparse_exchange_.clear_state();
-    if (exchange_.compressor() != nullptr) exchange_.compressor()->clear_state();
+    if (exchange_->compressor() != nullptr) exchange_->compressor()->clear_state();
   }
 
   void make_buckets(const Trainee& trainee) {
@@ -150,7 +163,7 @@ class StaleSynchronous : public GroupScheme {
   int64_t staleness_;
   std::chrono::duration<double> patience_;
   bool own_first_;
-  GradientExchange exchange_;
+  std::unique_ptr<GradientExchange> exchange_;
   SparseExchange sparse_exchange_;
   Trainee* trainee_ = nullptr;
   /// Of the step under way, all in one bucket.
@@ -164,11 +177,31 @@ class StaleSynchronous : public GroupScheme {
   double weight_ = 0;
 };
 
-}  // namespace
-
-std::shared_ptr<Scheme> make_stale_synchronous(std::shared_ptr<comm::Group> group, const SchemeOptions& options,
-                                               StaleParts parts) {
-  return std::make_shared<StaleSynchronous>(std::move(group), options, std::move(parts));
+Axes describe_served(const Composition& parts, const PartOptions& defaults) {
+  TW_REQUIRE(parts.topology == nullptr && parts.place == nullptr && parts.rule == nullptr,
+             "a scheme with servers has a topology and a place of update of its own, and no rule");
+  const auto staleness = defaults.find("staleness");
+  const bool is_unbounded = staleness != defaults.end() && staleness->second == kUnbounded;
+  Axes axes{
+      Optimisation::kCentral, is_unbounded ? Schedule::kAsynchronous : Schedule::kBounded, Exchange::kAdHoc, true, {}};
+  axes.options = {
+      {"staleness", 0, kUnbounded, kMany, true, "steps that a worker may be ahead of the slowest; -1: any number"},
+      {"patience", 600, 1e-3, kMany, false,
+       "seconds that a worker waits for one that is behind before it does without it"},
+      {"own_first", 0, 0, 1, true, "1: a worker waits until weights contain its own last gradient"}};
+  return axes;
 }
+
+std::shared_ptr<Scheme> make_served(const Composition& /*parts*/, const PartOptions& values,
+                                    const SchemeOptions& options, std::shared_ptr<comm::Group> group) {
+  StaleParts built{static_cast<int64_t>(values.at("staleness")), std::chrono::duration<double>(values.at("patience")),
+                   values.at("own_first") > 0, make_compressor(options.compression, options.options),
+                   row_type(options.compression)};
+  return std::make_shared<StaleSynchronous>(std::move(group), options, std::move(built));
+}
+
+const RegisterSchemeKind kServed({"served", describe_served, make_served});
+
+}  // namespace
 
 }  // namespace thalweg::sync

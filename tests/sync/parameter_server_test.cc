@@ -44,7 +44,7 @@ struct Worker {
   explicit Worker(std::unique_ptr<comm::Group> joined)
       : group(std::move(joined)),
         gradients(trainee.trained(), kOneBucket),
-        server(group, trainee, {false, dense, sparse}, {}) {}
+        server(group, trainee, {false, *dense, sparse}, {}) {}
 
   void make_step() {
     gradients.begin_step();
@@ -56,7 +56,7 @@ struct Worker {
   Hospitable group;
   PlainTrainee trainee{{100, 7}};
   sync::GradientBuckets gradients;
-  sync::GradientExchange dense{nullptr};
+  const std::unique_ptr<sync::GradientExchange> dense = sync::GradientExchange::make(nullptr);
   sync::SparseExchange sparse{DType::kF32};
   sync::ParameterServer server;
 };

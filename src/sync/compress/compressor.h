@@ -11,12 +11,14 @@
 #include <vector>
 
 #include "runtime/layout.h"
+#include "sync/part_options.h"
 #include "thalweg/safetensors.h"
 #include "thalweg/tensor.h"
 
 namespace thalweg::sync {
 
 class Feedback;
+class GradientExchange;
 using Bytes = std::vector<std::byte>;
 
 /// The gradient of one parameter, as compressors see it.
@@ -58,6 +60,8 @@ class Compressor {
   virtual void clear_state() {}
   /// What it has left out of gradients; null if it keeps nothing.
   virtual Feedback* kept() { return nullptr; }
+  /// What exchanges gradients in its codes, with this compressor, which is `self`.
+  virtual std::unique_ptr<GradientExchange> into_exchange(std::unique_ptr<Compressor> self) = 0;
   /// True if it has a momentum of its own, which the optimiser then must not have.
   virtual bool applies_momentum() const { return false; }
 
@@ -71,6 +75,7 @@ class Compressor {
 /// Codes are arrays of numbers, and the sum of several workers' codes stands for the sum of their gradients.
 class SummedCompressor : public Compressor {
  public:
+  std::unique_ptr<GradientExchange> into_exchange(std::unique_ptr<Compressor> self) final;
   virtual DType dtype() const = 0;
   /// Sums over all workers that a gradient takes, one after the other.
   virtual int rounds() const { return 1; }
@@ -90,6 +95,7 @@ class SummedCompressor : public Compressor {
 /// they stand for.
 class GatheredCompressor : public Compressor {
  public:
+  std::unique_ptr<GradientExchange> into_exchange(std::unique_ptr<Compressor> self) final;
   /// True if `encode` needs the largest of the numbers that `measure` has given at all workers.
   virtual bool agrees() const { return false; }
   virtual float measure(size_t /*gradient*/, std::span<const float> /*values*/) { return 0; }
@@ -102,23 +108,10 @@ class GatheredCompressor : public Compressor {
   virtual void decode_add(size_t gradient, std::span<const std::byte> code, std::span<float> sum) const = 0;
 };
 
-/// Options by name, each with the value that was set or is usual.
-using PartOptions = std::map<std::string, double>;
-
 /// Null for "none". Throws Error for a name or option that there is not (compressors() of thalweg/sync.h lists them).
 std::unique_ptr<Compressor> make_compressor(const std::string& name, const PartOptions& options);
 
 /// The value of an option of that compressor, set or usual; 0 if it has none of that name.
 double compressor_option(const std::string& compressor, const std::string& option, const PartOptions& options);
-
-// One function for each, in the file of its name.
-std::unique_ptr<Compressor> make_bf16(const PartOptions& options);
-std::unique_ptr<Compressor> make_f16(const PartOptions& options);
-std::unique_ptr<Compressor> make_terngrad(const PartOptions& options);
-std::unique_ptr<Compressor> make_qsgd(const PartOptions& options);
-std::unique_ptr<Compressor> make_signsgd(const PartOptions& options);
-std::unique_ptr<Compressor> make_topk(const PartOptions& options);
-std::unique_ptr<Compressor> make_sbc(const PartOptions& options);
-std::unique_ptr<Compressor> make_powersgd(const PartOptions& options);
 
 }  // namespace thalweg::sync

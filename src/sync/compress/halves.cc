@@ -2,6 +2,7 @@
 // bf16 and f16: half the bytes, with error feedback. Sums of codes are rounded too, which no worker makes up for.
 #include "sync/codec.h"
 #include "sync/compress/feedback.h"
+#include "sync/compress/register.h"
 
 namespace thalweg::sync {
 namespace {
@@ -21,9 +22,15 @@ class Halves : public WithFeedback<SummedCompressor> {
   std::unique_ptr<Codec> codec_;
 };
 
-}  // namespace
+template <DType kType>
+std::unique_ptr<Compressor> make_halves(const PartOptions& /*options*/) {
+  return std::make_unique<Halves>(kType);
+}
 
-std::unique_ptr<Compressor> make_bf16(const PartOptions& /*options*/) { return std::make_unique<Halves>(DType::kBF16); }
-std::unique_ptr<Compressor> make_f16(const PartOptions& /*options*/) { return std::make_unique<Halves>(DType::kF16); }
+const RegisterCompressor kBf16({{"bf16", "half the bytes, the range of f32", {}}, make_halves<DType::kBF16>});
+const RegisterCompressor kF16({{"f16", "half the bytes, more digits, numbers up to 65504", {}},
+                               make_halves<DType::kF16>});
+
+}  // namespace
 
 }  // namespace thalweg::sync

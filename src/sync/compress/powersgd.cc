@@ -11,6 +11,7 @@
 #include "runtime/variables.h"
 #include "sync/compress/bits.h"
 #include "sync/compress/feedback.h"
+#include "sync/compress/register.h"
 
 namespace thalweg::sync {
 namespace {
@@ -184,10 +185,13 @@ class PowerSgd : public WithFeedback<SummedCompressor> {
   std::vector<Entry> entries_;
 };
 
-}  // namespace
+const RegisterCompressor kPowerSgd({{"powersgd",
+                                     "matrices as products of two narrow ones (PowerSGD)",
+                                     {{"rank", 2, 1, 256, true, "columns of the narrow ones"}, copy_every(128)}},
+                                    [](const PartOptions& options) -> std::unique_ptr<Compressor> {
+                                      return std::make_unique<PowerSgd>(static_cast<size_t>(options.at("rank")));
+                                    }});
 
-std::unique_ptr<Compressor> make_powersgd(const PartOptions& options) {
-  return std::make_unique<PowerSgd>(static_cast<size_t>(options.at("rank")));
-}
+}  // namespace
 
 }  // namespace thalweg::sync
