@@ -12,6 +12,7 @@ constexpr Composition kServed{.kind = "served"};
 constexpr Composition kAveraged{.kind = "weights", .rule = "mean"};
 constexpr Composition kOuterStepped{.kind = "weights", .rule = "outer"};
 constexpr Composition kOnARing{.kind = "weights", .rule = "ring"};
+constexpr Composition kWithBackup{.kind = "served with backup workers"};
 
 constexpr const char* kAsOneWorker =
     "the weights of one worker with the whole batch, whatever the number of workers and whoever is lost";
@@ -109,6 +110,14 @@ const std::vector<PresetRow>& preset_rows() {
        "after every step (DistBelief, Downpour SGD with n_push = n_fetch = 1; the paper updates with adagrad)",
        "nobody waits for a slow worker; one worker alone is plain training",
        "workers are of very different speed; a smaller learning rate may be needed"},
+      {"tensorflow",
+       kWithBackup,
+       {},
+       "servers update with the first gradients of a step that come, those of all workers but `backup`; gradients of "
+       "older steps are dropped (TensorFlow's synchronous training with backup workers; the paper has 4% of them)",
+       "every update has the gradients of as many workers, none of an older step; `backup` 0 gives the weights of one "
+       "worker with the whole batch",
+       "some worker is always slow, and samples are plenty"},
   };
   return rows;
 }

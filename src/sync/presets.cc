@@ -66,8 +66,8 @@ const OptionInfo* find_option(const std::vector<OptionInfo>& options, const std:
         "; there are: ", names_of(known));
 }
 
-std::string synchronous_with_compression() {
-  return presets_that([](const Preset& other) { return other.compresses && other.schedule == Schedule::kSynchronous; });
+std::string collective_with_compression() {
+  return presets_that([](const Preset& other) { return other.compresses && other.exchange != Exchange::kAdHoc; });
 }
 
 }  // namespace
@@ -95,14 +95,9 @@ void check_scheme(const SchemeOptions& options) {
     if (option == nullptr) refuse_option(options, preset, compressor, name);
     checked_value(*option, value);
   }
-  const bool is_synchronous = preset.schedule == Schedule::kSynchronous;
-  TW_REQUIRE(is_synchronous || options.options.count("copy_every") == 0,
+  TW_REQUIRE(preset.exchange != Exchange::kAdHoc || options.options.count("copy_every") == 0,
              "option copy_every needs workers that wait for ", "each other at every step, which those of the scheme ",
-             preset.name, " do not: leave it out, or take one of ", "the schemes: ", synchronous_with_compression());
-  TW_REQUIRE(options.compression != "dgc" || is_synchronous, "compression dgc has a momentum ",
-             "from step to step, but the scheme ", preset.name,
-             " exchanges in rounds that are no steps. Take compression ",
-             "topk, or one of the schemes: ", synchronous_with_compression());
+             preset.name, " do not: leave it out, or take one of ", "the schemes: ", collective_with_compression());
 }
 
 std::shared_ptr<Scheme> make_scheme(const SchemeOptions& options, std::shared_ptr<comm::Group> group) {

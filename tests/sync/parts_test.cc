@@ -38,7 +38,7 @@ TEST(Parts, NamesThatThereAreNotAreRefusedWithThoseThereAre) {
               HasSubstr("'star'; there are: all-reduce, scatter-reduce, tree"));
   EXPECT_THAT(refusal({.kind = "gradients", .topology = "tree", .place = "nowhere"}),
               HasSubstr("'nowhere'; there are: everybody, owners"));
-  EXPECT_THAT(refusal({.kind = "weights", .rule = "dice"}), HasSubstr("'dice'; there are: mean, "));
+  EXPECT_THAT(refusal({.kind = "weights", .rule = "dice"}), HasSubstr("'dice'; there are: mean, outer, ring"));
 }
 
 /// What `thalweg schemes` prints of a composition is that of the parts it will really have.

@@ -62,6 +62,18 @@ class Compressor {
   virtual Feedback* kept() { return nullptr; }
   /// What exchanges gradients in its codes, with this compressor, which is `self`.
   virtual std::unique_ptr<GradientExchange> into_exchange(std::unique_ptr<Compressor> self) = 0;
+  // Codes that one worker sends to one server, which decodes them without a word from the other workers.
+
+  /// Appends the code of a gradient.
+  virtual void encode_alone(size_t gradient, std::span<const float> values, Bytes& code) = 0;
+  /// Adds what it stands for to `sum`, while other threads encode. Throws Error if it is no code of such a gradient.
+  virtual void decode_alone(size_t gradient, std::span<const std::byte> code, std::span<float> sum) const = 0;
+  /// No such code of this gradient is longer.
+  virtual size_t most_bytes_alone(size_t gradient) const = 0;
+  /// Bytes in which each element is coded by itself, so that a part of a code stands for that part of the gradient; 0
+  /// if only the whole code says anything.
+  virtual size_t bytes_per_element() const { return 0; }
+
   /// True if it has a momentum of its own, which the optimiser then must not have.
   virtual bool applies_momentum() const { return false; }
 
@@ -106,6 +118,14 @@ class GatheredCompressor : public Compressor {
   /// Adds what a worker's code stands for to `sum`. Throws Error if it is no code of such a gradient: it comes from
   /// somebody else.
   virtual void decode_add(size_t gradient, std::span<const std::byte> code, std::span<float> sum) const = 0;
+
+  void encode_alone(size_t gradient, std::span<const float> values, Bytes& code) final {
+    encode(gradient, values, agrees() ? measure(gradient, values) : 0.0F, code);
+  }
+  void decode_alone(size_t gradient, std::span<const std::byte> code, std::span<float> sum) const final {
+    decode_add(gradient, code, sum);
+  }
+  size_t most_bytes_alone(size_t gradient) const final { return most_bytes(gradient); }
 };
 
 /// Null for "none". Throws Error for a name or option that there is not (compressors() of thalweg/sync.h lists them).

@@ -18,6 +18,21 @@ class Halves : public WithFeedback<SummedCompressor> {
   }
   void decode(size_t /*gradient*/, const void* sum, std::span<float> values) override { codec_->decode(sum, values); }
 
+  void encode_alone(size_t gradient, std::span<const float> values, Bytes& code) override {
+    const size_t at = code.size();
+    code.resize(at + values.size() * bytes_per_element());
+    encode(gradient, values, code.data() + at);
+  }
+  void decode_alone(size_t /*gradient*/, std::span<const std::byte> code, std::span<float> sum) const override {
+    TW_REQUIRE(code.size() == sum.size() * bytes_per_element(), "the code of ", sum.size(), " elements has ",
+               code.size(), " bytes");
+    std::vector<float> values(sum.size());
+    codec_->decode(code.data(), values);
+    for (size_t i = 0; i < sum.size(); ++i) sum[i] += values[i];
+  }
+  size_t most_bytes_alone(size_t gradient) const override { return floats(gradient) * bytes_per_element(); }
+  size_t bytes_per_element() const override { return size_of(codec_->dtype()); }
+
  private:
   std::unique_ptr<Codec> codec_;
 };
