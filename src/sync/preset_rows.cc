@@ -13,6 +13,7 @@ constexpr Composition kAveraged{.kind = "weights", .rule = "mean"};
 constexpr Composition kOuterStepped{.kind = "weights", .rule = "outer"};
 constexpr Composition kOnARing{.kind = "weights", .rule = "ring"};
 constexpr Composition kWithBackup{.kind = "served with backup workers"};
+constexpr Composition kGossip{.kind = "free weights", .rule = "gossip"};
 
 constexpr const char* kAsOneWorker =
     "the weights of one worker with the whole batch, whatever the number of workers and whoever is lost";
@@ -118,6 +119,13 @@ const std::vector<PresetRow>& preset_rows() {
        "every update has the gradients of as many workers, none of an older step; `backup` 0 gives the weights of one "
        "worker with the whole batch",
        "some worker is always slow, and samples are plenty"},
+      {"gosgd",
+       kGossip,
+       {},
+       "after a step a worker sends, with a small probability, its weights and half of its share to another one, which "
+       "takes the mean of both by their shares (GoSGD)",
+       "nobody waits for anybody; shares and weights times shares are conserved; all end with the mean by shares",
+       "the network is slow, or no worker should be one that all depend on"},
   };
   return rows;
 }

@@ -33,7 +33,7 @@ TEST(Parts, WhatIsMissingOrTooMuchIsRefused) {
 }
 
 TEST(Parts, NamesThatThereAreNotAreRefusedWithThoseThereAre) {
-  EXPECT_THAT(refusal({.kind = "telepathy"}), HasSubstr("'telepathy'; there are: gradients, "));
+  EXPECT_THAT(refusal({.kind = "telepathy"}), HasSubstr("'telepathy'; there are: free weights, gradients, "));
   EXPECT_THAT(refusal({.kind = "gradients", .topology = "star", .place = "owners"}),
               HasSubstr("'star'; there are: all-reduce, scatter-reduce, tree"));
   EXPECT_THAT(refusal({.kind = "gradients", .topology = "tree", .place = "nowhere"}),

@@ -271,6 +271,16 @@ inline const std::vector<SchemeRow>& scheme_rows() {
          expect_one_worker({.name = "tensorflow", .options = {{"backup", 0}}}, workers);
          expect_nobody_waits({.name = "tensorflow"}, workers);
        }},
+      // gossip_rule_test.cc has the conservation of shares and weights.
+      {{.name = "gosgd", .options = {{"probability", 0.3}}},
+       Outcome::kGood,
+       [](int workers) {
+         expect_nobody_waits({.name = "gosgd"}, workers);
+         expect_mixing({.name = "gosgd", .options = {{"probability", 0.5}}},
+                       {.name = "gosgd", .options = {{"probability", 0}}}, workers);
+       },
+       0.9,
+       std::chrono::milliseconds(2)},
   };
   return rows;
 }
