@@ -14,6 +14,7 @@ constexpr Composition kOuterStepped{.kind = "weights", .rule = "outer"};
 constexpr Composition kOnARing{.kind = "weights", .rule = "ring"};
 constexpr Composition kWithBackup{.kind = "served with backup workers"};
 constexpr Composition kGossip{.kind = "free weights", .rule = "gossip"};
+constexpr Composition kElastic{.kind = "free weights", .rule = "elastic"};
 
 constexpr const char* kAsOneWorker =
     "the weights of one worker with the whole batch, whatever the number of workers and whoever is lost";
@@ -126,6 +127,19 @@ const std::vector<PresetRow>& preset_rows() {
        "takes the mean of both by their shares (GoSGD)",
        "nobody waits for anybody; shares and weights times shares are conserved; all end with the mean by shares",
        "the network is slow, or no worker should be one that all depend on"},
+      {"easgd",
+       kElastic,
+       {},
+       "workers train by themselves; every `period` steps each is pulled towards a center, and the center towards it "
+       "(EASGD); each worker keeps a part of the center",
+       "nobody waits for anybody; an exchange conserves the sum of weights and center; all end with the center",
+       "workers are of different speed and traffic is dear; exploration away from the center may help"},
+      {"eamsgd",
+       kElastic,
+       {{"momentum", 0.99}},
+       "as easgd, and each worker's own steps have Nesterov's momentum (EAMSGD); with sgd without momentum",
+       "as easgd",
+       "as easgd, where sgd with momentum is what trains best"},
   };
   return rows;
 }

@@ -281,6 +281,21 @@ inline const std::vector<SchemeRow>& scheme_rows() {
        },
        0.9,
        std::chrono::milliseconds(2)},
+      // elastic_rule_test.cc has the conservation of weights and center.
+      {{.name = "easgd", .options = {{"period", 2}}},
+       Outcome::kGood,
+       [](int workers) {
+         expect_nobody_waits({.name = "easgd"}, workers);
+         expect_center_moves("easgd", SmallJob().momentum, workers);
+       },
+       0.9,
+       std::chrono::milliseconds(2)},
+      // With a momentum that a short run can do with; elastic_rule_test.cc has Nesterov's form.
+      {{.name = "eamsgd", .options = {{"period", 2}, {"momentum", 0.8}}},
+       Outcome::kGood,
+       [](int workers) { expect_center_moves("eamsgd", 0, workers); },
+       0,
+       std::chrono::milliseconds(2)},
   };
   return rows;
 }
