@@ -15,6 +15,7 @@ constexpr Composition kOnARing{.kind = "weights", .rule = "ring"};
 constexpr Composition kWithBackup{.kind = "served with backup workers"};
 constexpr Composition kGossip{.kind = "free weights", .rule = "gossip"};
 constexpr Composition kElastic{.kind = "free weights", .rule = "elastic"};
+constexpr Composition kElasticTree{.kind = "free weights", .rule = "elastic tree"};
 
 constexpr const char* kAsOneWorker =
     "the weights of one worker with the whole batch, whatever the number of workers and whoever is lost";
@@ -140,6 +141,13 @@ const std::vector<PresetRow>& preset_rows() {
        "as easgd, and each worker's own steps have Nesterov's momentum (EAMSGD); with sgd without momentum",
        "as easgd",
        "as easgd, where sgd with momentum is what trains best"},
+      {"tree-easgd",
+       kElasticTree,
+       {},
+       "workers are nodes of a tree; along each of its edges an elastic pull brings both ends together, more often at "
+       "leaves than between inner nodes (EASGD Tree)",
+       "a pull conserves the sum of both ends; all end with the mean of all",
+       "there are many workers, and a center that all talk to would be a bottleneck"},
   };
   return rows;
 }

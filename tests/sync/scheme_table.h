@@ -296,6 +296,16 @@ inline const std::vector<SchemeRow>& scheme_rows() {
        [](int workers) { expect_center_moves("eamsgd", 0, workers); },
        0,
        std::chrono::milliseconds(2)},
+      // elastic_tree_rule_test.cc has the conservation along edges, and the periods.
+      {{.name = "tree-easgd", .options = {{"leaf_period", 2}, {"inner_period", 4}}},
+       Outcome::kGood,
+       [](int workers) {
+         expect_nobody_waits({.name = "tree-easgd"}, workers);
+         expect_mixing({.name = "tree-easgd", .options = {{"leaf_period", 1}, {"inner_period", 1}}},
+                       {.name = "tree-easgd", .options = {{"beta", 0}}}, workers);
+       },
+       0.9,
+       std::chrono::milliseconds(2)},
   };
   return rows;
 }
