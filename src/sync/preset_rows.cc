@@ -16,6 +16,7 @@ constexpr Composition kWithBackup{.kind = "served with backup workers"};
 constexpr Composition kGossip{.kind = "free weights", .rule = "gossip"};
 constexpr Composition kElastic{.kind = "free weights", .rule = "elastic"};
 constexpr Composition kElasticTree{.kind = "free weights", .rule = "elastic tree"};
+constexpr Composition kAnchored{.kind = "free weights", .rule = "anchor"};
 
 constexpr const char* kAsOneWorker =
     "the weights of one worker with the whole batch, whatever the number of workers and whoever is lost";
@@ -148,6 +149,13 @@ const std::vector<PresetRow>& preset_rows() {
        "leaves than between inner nodes (EASGD Tree)",
        "a pull conserves the sum of both ends; all end with the mean of all",
        "there are many workers, and a center that all talk to would be a bottleneck"},
+      {"mpca-sgd",
+       kAnchored,
+       {},
+       "workers train against a pull towards where the mean of all weights is expected; means are gathered along a "
+       "binomial tree and handed out while training goes on (MPCA-SGD)",
+       "nobody waits for a mean; without pull workers are independent, with full pull and no delay it is averaging",
+       "the network is slow, and workers are of different speed"},
   };
   return rows;
 }

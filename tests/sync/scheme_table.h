@@ -306,6 +306,16 @@ inline const std::vector<SchemeRow>& scheme_rows() {
        },
        0.9,
        std::chrono::milliseconds(2)},
+      // anchor_rule_test.cc has the rule, and what it becomes without pull and with a full one.
+      {{.name = "mpca-sgd", .options = {{"period", 2}}},
+       Outcome::kGood,
+       [](int workers) {
+         expect_nobody_waits({.name = "mpca-sgd"}, workers);
+         expect_mixing({.name = "mpca-sgd", .options = {{"period", 1}, {"pull", 0.5}}},
+                       {.name = "mpca-sgd", .options = {{"pull", 0}}}, workers);
+       },
+       0.9,
+       std::chrono::milliseconds(2)},
   };
   return rows;
 }
