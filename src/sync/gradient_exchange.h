@@ -15,7 +15,8 @@ namespace thalweg::sync {
 class GradientExchange {
  public:
   /// Null: as they are.
-  explicit GradientExchange(std::unique_ptr<Compressor> compressor);
+  static std::unique_ptr<GradientExchange> make(std::unique_ptr<Compressor> compressor);
+  virtual ~GradientExchange() = default;
 
   /// None if gradients travel as they are.
   Compressor* compressor() { return compressor_.get(); }
@@ -29,14 +30,16 @@ class GradientExchange {
   void begin_step(const CodeStep& step);
   /// Before a bucket's exchange, which may be on another thread: encodes it. So the wire is busy with one bucket while
   /// the next is encoded.
-  void begin(std::span<float> bucket);
+  virtual void begin(std::span<float> bucket) = 0;
   /// As the communicator's operations of these names; after an all-reduce `end` must follow, on whichever thread.
-  comm::Status all_reduce(comm::Communicator& communicator, std::span<float> bucket);
-  comm::Status reduce_scatter(comm::Communicator& communicator, std::span<float> bucket);
+  virtual comm::Status all_reduce(comm::Communicator& communicator, std::span<float> bucket) = 0;
+  virtual comm::Status reduce_scatter(comm::Communicator& communicator, std::span<float> bucket) = 0;
   /// Fails if somebody has sent what is no code.
-  comm::Status end(std::span<float> bucket);
+  virtual comm::Status end(std::span<float> bucket) = 0;
 
- private:
+ protected:
+  explicit GradientExchange(std::unique_ptr<Compressor> compressor) : compressor_(std::move(compressor)) {}
+
   /// A gradient in a bucket.
   struct Item {
     size_t gradient = 0;
@@ -50,30 +53,17 @@ class GradientExchange {
     /// Of every worker's.
     std::vector<int64_t> sizes;
   };
-
   Bucket& bucket_of(std::span<float> values) { return buckets_.at(values.data()); }
-  void encode(Bucket& bucket, std::span<const float> values, const std::vector<float>& agreed);
-  comm::Status agree(comm::Communicator& communicator, Bucket& bucket, std::span<const float> values);
-  comm::Status add_up(comm::Communicator& communicator, Bucket& bucket);
-  comm::Status gather(comm::Communicator& communicator, Bucket& bucket);
-  void decode_sum(const Bucket& bucket, std::span<float> values, const comm::Part& part);
-  comm::Status decode_all(const Bucket& bucket, std::span<float> values);
-  void add_code(const Bucket& bucket, std::span<const std::byte> code, std::span<float> values, bool is_watched);
-  /// Tells of a sum that all workers have an equal share of.
-  void tell_share(size_t gradient, std::span<const float> sum);
-  size_t most_bytes(const Bucket& bucket) const;
-  /// Elements of the codes of a round.
-  size_t code_elements(const Bucket& bucket, int round) const;
+  int workers() const { return workers_; }
+  int watched() const { return watched_; }
+  void tell(size_t gradient, std::span<const float> values) const { sees_(gradient, values); }
 
+ private:
   std::unique_ptr<Compressor> compressor_;
-  /// One of these is the compressor, if there is one.
-  SummedCompressor* summed_ = nullptr;
-  GatheredCompressor* gathered_ = nullptr;
   std::vector<GradientShape> shapes_;
   int workers_ = 1;
   int watched_ = -1;
   Sees sees_;
-  std::vector<float> seen_;
   /// By where their gradients lie.
   std::map<const float*, Bucket> buckets_;
 };

@@ -53,7 +53,7 @@ class GradientScheme : public GroupScheme {
   double scale() const { return in_place_ ? 1.0 / share().parts : 1.0; }
 
   size_t bucket_bytes_;
-  GradientExchange exchange_;
+  std::unique_ptr<GradientExchange> exchange_;
   SparseExchange sparse_exchange_;
   FeedbackCopies copies_;
   StepCodes codes_;

@@ -33,8 +33,9 @@ comm::Status collect(comm::Communicator& communicator, int64_t mine, std::vector
   return communicator.all_gather(all.data(), all.size(), DType::kI64);
 }
 
-/// `weights` become the mean of those that the workers have: what a program that knows nothing of groups loads.
-void average(const std::vector<std::vector<NamedTensor>>& workers, std::vector<NamedTensor>& weights) {
+}  // namespace
+
+void GroupScheme::average(const std::vector<std::vector<NamedTensor>>& workers, std::vector<NamedTensor>& weights) {
   for (NamedTensor& entry : weights) {
     if (entry.tensor.dtype() != DType::kF32) continue;
     Tensor mean = Tensor::zeros(DType::kF32, entry.tensor.shape());
@@ -50,7 +51,10 @@ void average(const std::vector<std::vector<NamedTensor>>& workers, std::vector<N
   }
 }
 
-}  // namespace
+void GroupScheme::add_own_weights(const Checkpoint& snapshot, std::vector<NamedTensor>& own) {
+  for (NamedTensor& entry : with_prefix(kOwnWeights, snapshot.weights)) own.push_back(std::move(entry));
+  for (NamedTensor& entry : with_prefix(kOwnOptimizer, snapshot.optimizer)) own.push_back(std::move(entry));
+}
 
 void GroupScheme::require(const comm::Status& status) {
   if (!status) throw GroupChanged(status.failure().text());
@@ -146,8 +150,12 @@ comm::Status GroupScheme::synchronise(Trainee& trainee) {
   if (comm::Status status = collect(communicator(), mine, progress); !status) return status;
   const auto furthest = std::max_element(progress.begin(), progress.end());
   const int root = static_cast<int>(furthest - progress.begin());
-  const bool all_there = *std::min_element(progress.begin(), progress.end()) == *furthest;
   const int64_t epoch = *furthest >> kIterationBits;
+  const auto is_behind = [&](int64_t other) {
+    const bool has_its_own = goes_at_own_pace() && epoch > 0 && other >> kIterationBits == epoch;
+    return other != *furthest && !has_its_own;
+  };
+  const bool all_there = std::none_of(progress.begin(), progress.end(), is_behind);
   continuing_.clear();
   for (size_t rank = 0; rank < progress.size(); ++rank) {
     if (epoch > 0 && progress[rank] >> kIterationBits == epoch) continuing_.insert(group_->names()[rank]);
@@ -161,7 +169,7 @@ comm::Status GroupScheme::synchronise(Trainee& trainee) {
   // At the very beginning they may still differ, if they were not initialised alike.
   const bool everybody = epoch == 0 || !keeps_own_state();
   if (all_there && !everybody) return {};
-  return hand_over_state(trainee, root, mine != *furthest, everybody);
+  return hand_over_state(trainee, root, is_behind(mine), everybody);
 }
 
 comm::Status GroupScheme::hand_over_state(Trainee& trainee, int root, bool is_behind, bool everybody) {
@@ -201,10 +209,7 @@ std::optional<Checkpoint> GroupScheme::checkpoint(Trainee& trainee) {
   Checkpoint snapshot;
   const bool is_local = holdings().weights == Held::kLocal;
   if (leads() || is_local) snapshot = trainee.snapshot();
-  if (is_local) {
-    for (NamedTensor& entry : with_prefix(kOwnWeights, snapshot.weights)) mine.push_back(std::move(entry));
-    for (NamedTensor& entry : with_prefix(kOwnOptimizer, snapshot.optimizer)) mine.push_back(std::move(entry));
-  }
+  if (is_local) add_own_weights(snapshot, mine);
   SchemeState state{common_state(), {}};
   comm::Status status = gather_tensors(communicator(), 0, mine, state.workers);
   if (status.ok() && is_local && leads()) average(state.workers, snapshot.weights);

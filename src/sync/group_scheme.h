@@ -43,6 +43,9 @@ class GroupScheme : public Scheme {
   virtual comm::Status complete_state(Trainee& /*trainee*/, int64_t /*target*/, bool /*counts*/) { return {}; }
   /// Workers at the same step have the same state; otherwise a new epoch begins with that of the one that is furthest.
   virtual bool keeps_own_state() const { return true; }
+  /// Each worker counts its own steps, and goes on from there when the group has changed: only who is new, or was left
+  /// behind, takes over the state of the one that is furthest.
+  virtual bool goes_at_own_pace() const { return false; }
 
   virtual Holdings holdings() const { return {}; }
   /// Every worker, before the one that leads takes a snapshot: hands it what is sharded, and afterwards frees it.
@@ -66,6 +69,10 @@ class GroupScheme : public Scheme {
   comm::Status exchange_totals(StepTotals& totals);
   /// Throws GroupChanged unless ok.
   static void require(const comm::Status& status);
+  /// What a worker has of its own in a checkpoint where weights are local: adds those of its snapshot.
+  static void add_own_weights(const Checkpoint& snapshot, std::vector<NamedTensor>& own);
+  /// `weights` become the mean of those that the workers have: what a program that knows nothing of groups loads.
+  static void average(const std::vector<std::vector<NamedTensor>>& workers, std::vector<NamedTensor>& weights);
   /// For an exchange that comes after the update: a failure makes the step no less complete, and the group changes
   /// after it.
   void note(const comm::Status& status);

@@ -54,7 +54,7 @@ class NeighbourRule : public WeightRule {
 const RegisterWeightRule kRing(
     {"ring",
      Exchange::kNeighbours,
-     {{"news", 10, 1, 1e12, true, "steps between two at which all agree on stopping, and on newcomers"}},
+     {{"news", 10, 1, kMany, true, "steps between two at which all agree on stopping, and on newcomers"}},
      [](const PartOptions&) -> std::unique_ptr<WeightRule> { return std::make_unique<NeighbourRule>(); }});
 
 }  // namespace

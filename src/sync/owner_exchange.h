@@ -24,10 +24,4 @@ class OwnerExchange {
   virtual comm::Status hand_out(comm::Communicator& communicator, std::span<float> bucket) = 0;
 };
 
-/// Member r owns part r of n: reduce-scatter and all-gather.
-std::unique_ptr<OwnerExchange> make_scatter_exchange(int copies);
-
-/// The first member owns everything: up and down a binomial tree.
-std::unique_ptr<OwnerExchange> make_tree_exchange(int copies);
-
 }  // namespace thalweg::sync

@@ -1,159 +1,205 @@
 // Copyright The Thalweg Authors. SPDX-License-Identifier: Apache-2.0
+// The worker's half: what it sends to the servers, and waits for.
 #include "sync/parameter_server.h"
 
 #include <algorithm>
 #include <limits>
 #include <utility>
 
-#include "base/deadline.h"
+#include "sync/compress/bits.h"
 #include "sync/state_transfer.h"
 #include "train/gradient_sums.h"
 
 namespace thalweg::sync {
 namespace {
 
-/// How long a server with nothing to bring waits before it asks whether others have something.
-constexpr std::chrono::milliseconds kIdle{2};
+constexpr uint32_t kChannel = 1;
 constexpr size_t kOneBucket = std::numeric_limits<size_t>::max();
-/// Of a worker that makes no more steps: nobody has to wait for it.
-constexpr double kEndless = 1e15;
-/// Short enough for a string without memory of its own, of which there may be none left.
-constexpr const char* kFailed = "worker failed";
+/// Pushes that a server has not answered yet. Further steps gather until it has.
+constexpr int kMostUnanswered = 2;
 
 }  // namespace
 
-void Outbox::add(GradientBuckets& gradients, double step_weight, double learning_rate) {
-  gradients.take_complete(true);
-  for (const std::span<float> values : gradients.all()) {
-    dense.resize(values.size());
-#pragma omp simd
-    for (size_t i = 0; i < values.size(); ++i) dense[i] += values[i];
-  }
-  sparse.resize(gradients.sparse().size());
-  for (size_t i = 0; i < sparse.size(); ++i) {
-    const SparseRows& rows = gradients.sparse()[i];
-    sparse[i].variable = rows.variable;
-    sparse[i].row_size = rows.row_size;
-    sparse[i].table_rows = rows.table_rows;
-    sparse[i].indices.insert(sparse[i].indices.end(), rows.indices.begin(), rows.indices.end());
-    sparse[i].rows.insert(sparse[i].rows.end(), rows.rows.begin(), rows.rows.end());
-  }
-  weight += step_weight;
-  weighted_rate += step_weight * learning_rate;
-  filled = true;
-}
-
-void Outbox::clear() {
-  std::fill(dense.begin(), dense.end(), 0.0F);
-  for (SparseRows& rows : sparse) {
-    rows.indices.clear();
-    rows.rows.clear();
-  }
-  weight = weighted_rate = 0;
-  filled = bad = false;
-}
-
 ParameterServer::ParameterServer(comm::Group& group, Trainee& trainee, const Options& options, Outbox unsent)
-    : group_(group),
-      communicator_(group.communicator()),
+    : PeerTalk(group, kChannel),
       trainee_(trainee),
-      waits_for_all_(options.waits_for_all),
+      options_(options),
       map_(trainee.trained(), kOneBucket),
-      place_{group.size(), group.rank(), 0},
-      served_(map_.pieces(place_.parts, place_.own)),
+      part_(trainee, map_, group.size(), group.rank()),
       dense_(dense_parameters(trainee)),
-      gradient_exchange_(options.dense),
-      sparse_exchange_(options.sparse),
+      clip_norm_(trainee.clip_norm()),
+      contributions_(static_cast<size_t>(group.size())),
+      clocks_(static_cast<size_t>(group.size())),
+      waiting_(static_cast<size_t>(group.size())),
       outbox_(std::move(unsent)),
-      contained_(static_cast<size_t>(group.size())) {
-  for (const Piece& piece : served_) served_updaters_.push_back(trainee.updater_index(piece.variable));
-  for (const std::span<float> values : map_.all()) flat_ = values;
-  gradient_exchange_.use(map_, trainee.variables());
-  sparse_exchange_.use(map_, trainee.variables());
-  weights_.reserve(flat_.size());
+      unanswered_(static_cast<size_t>(group.size())),
+      seen_(static_cast<size_t>(group.size()), std::vector<int64_t>(static_cast<size_t>(group.size()))),
+      versions_(static_cast<size_t>(group.size())) {
+  for (const std::span<float> values : map_.all()) row_floats_ += values.size();
+  for (const SparseRows& rows : map_.sparse()) tables_.push_back(rows.variable);
+  options_.codes.use(map_, trainee.variables(), group.size());
+  options_.sparse.use(map_, trainee.variables());
   for (const Piece& piece : map_.pieces(1, 0)) {
     const std::span<float> values = weights_of(trainee, piece);
-    weights_.insert(weights_.end(), values.begin(), values.end());
+    published_.insert(published_.end(), values.begin(), values.end());
   }
-  published_ = weights_;
-  thread_ = std::thread([this] { serve(); });
+  begin();
 }
 
 ParameterServer::~ParameterServer() { stop(); }
 
-Outbox ParameterServer::stop() {
-  {
-    const std::lock_guard<std::mutex> lock(mutex_);
-    abandoned_ = true;
+ParameterServer::Remains ParameterServer::stop() {
+  if (snapshot_) snapshot_.unlock();
+  end();
+  // Where all step together, what some could not send belongs to a step that all have left behind.
+  if (options_.in_steps) {
+    outbox_.clear();
+    settle_codes(false);
   }
-  changed_.notify_all();
-  if (thread_.joinable()) thread_.join();
-  return std::move(outbox_);
+  const std::span<const float> weights = part_.weights();
+  return {std::move(outbox_), {size(), rank(), 0}, {weights.begin(), weights.end()}};
 }
 
 void ParameterServer::push(GradientBuckets& gradients, double weight) {
-  {
-    const std::lock_guard<std::mutex> lock(mutex_);
-    outbox_.add(gradients, weight, trainee_.learning_rate());
-    ++steps_;
-  }
-  changed_.notify_all();
+  const std::lock_guard<std::mutex> lock(mutex_);
+  outbox_.add(gradients, weight, trainee_.learning_rate());
+  ++steps_;
+  code_step_ = {trainee_.iteration(), rank(), size()};
+  send_if_ready();
 }
 
 void ParameterServer::push_bad() {
-  {
-    const std::lock_guard<std::mutex> lock(mutex_);
-    outbox_.filled = outbox_.bad = true;
-    ++steps_;
+  const std::lock_guard<std::mutex> lock(mutex_);
+  outbox_.filled = true;
+  outbox_.bad = options_.in_steps;
+  ++steps_;
+  send_if_ready();
+}
+
+void ParameterServer::settle_codes(bool is_complete) {
+  if (!std::exchange(codes_open_, false)) return;
+  is_complete ? options_.sparse.commit() : options_.sparse.roll_back();
+  Compressor* compressor = options_.codes.compressor();
+  if (compressor == nullptr) return;
+  is_complete ? compressor->commit() : compressor->roll_back();
+}
+
+double ParameterServer::own_clip_scale() const {
+  if (clip_norm_ <= 0 || outbox_.weight <= 0 || options_.in_steps) return 1;
+  double total = optim::norm_squared(outbox_.dense);
+  for (const SparseRows& rows : outbox_.sparse) {
+    const GradientView view{rows.variable,       nullptr,          0,
+                            rows.indices.data(), rows.rows.data(), static_cast<int64_t>(rows.indices.size())};
+    total += norm_squared(view, rows.row_size);
   }
-  changed_.notify_all();
+  return optim::norm_clip_scale(total / (outbox_.weight * outbox_.weight), clip_norm_);
+}
+
+void ParameterServer::send_if_ready() {
+  const int unanswered = *std::max_element(unanswered_.begin(), unanswered_.end());
+  if (!outbox_.filled) {
+    // A server that has failed answers no more, and its worker is not done.
+    if (done_asked_ && unanswered == 0 && !std::exchange(done_told_, true)) tell_done();
+    return;
+  }
+  if (unanswered >= kMostUnanswered) return;
+  outbox_.dense.resize(row_floats_);
+  outbox_.sparse.resize(tables_.size());
+  const double clip = own_clip_scale();
+  settle_codes(true);
+  codes_open_ = true;
+  options_.codes.encode(outbox_.dense, code_step_);
+  for (size_t i = 0; i < tables_.size(); ++i) {
+    SparseRows& rows = outbox_.sparse[i];
+    rows.variable = tables_[i];
+    rows.row_size = map_.sparse()[i].row_size;
+    rows.table_rows = map_.sparse()[i].table_rows;
+    options_.sparse.begin(rows);
+  }
+  for (int server = 0; server < size(); ++server) {
+    Bytes push = message(kPush);
+    put_number(push, steps_);
+    put_number(push, versions_[static_cast<size_t>(server)]);
+    for (const double number : {outbox_.weight, outbox_.weighted_rate, outbox_.rate, clip}) put_number(push, number);
+    put_number(push, (outbox_.bad ? kIsBad : 0) | (group().newcomers_waiting() ? kNewcomers : 0));
+    const size_t at = push.size();
+    put_number(push, uint64_t{0});
+    if (!outbox_.bad) options_.codes.append(server, push);
+    const uint64_t bytes = push.size() - at - sizeof(uint64_t);
+    std::memcpy(push.data() + at, &bytes, sizeof bytes);
+    for (const SparseRows& rows : outbox_.sparse) options_.sparse.put(rows, push);
+    ++unanswered_[static_cast<size_t>(server)];
+    tell(server, std::move(push));
+  }
+  outbox_.clear();
+  if (!options_.in_steps) settle_codes(true);
+}
+
+void ParameterServer::look_for_newcomers() {
+  if (!options_.in_steps || options_.backup > 0) PeerTalk::look_for_newcomers();
 }
 
 bool ParameterServer::take_bad() {
   const std::lock_guard<std::mutex> lock(mutex_);
-  return std::exchange(bad_round_, false);
+  return std::exchange(bad_step_, false);
+}
+
+int64_t ParameterServer::contained(int rank) const {
+  int64_t least = std::numeric_limits<int64_t>::max();
+  for (const std::vector<int64_t>& clocks : seen_) least = std::min(least, clocks[static_cast<size_t>(rank)]);
+  return least;
+}
+
+int64_t ParameterServer::slowest() const {
+  int64_t least = std::numeric_limits<int64_t>::max();
+  for (int worker = 0; worker < size(); ++worker) least = std::min(least, contained(worker));
+  return least;
+}
+
+int ParameterServer::furthest_behind() const {
+  int found = rank();
+  for (int worker = 0; worker < size(); ++worker) {
+    // That its own steps have not come back is because of others, too.
+    if (worker == rank() || done(worker)) continue;
+    if (found == rank() || contained(worker) < contained(found)) found = worker;
+  }
+  return found;
 }
 
 comm::Status ParameterServer::wait_for_others(int64_t staleness, std::chrono::duration<double> longest) {
   std::unique_lock<std::mutex> lock(mutex_);
-  const auto slowest = [&] { return *std::min_element(contained_.begin(), contained_.end()); };
-  const bool in_time = changed_.wait_for(lock, longest, [&] { return over_ || slowest() >= steps_ - staleness; });
-  if (in_time) return failure_so_far();
-  return late("is " + std::to_string(steps_ - slowest()) + " steps behind", longest);
+  const auto holds = [&] { return slowest() >= steps_ - staleness; };
+  if (wait(lock, longest, holds)) return holds() || !options_.in_steps ? failure_so_far() : end_of_epoch();
+  return late(furthest_behind(), "is " + std::to_string(steps_ - slowest()) + " steps behind", longest);
 }
 
 comm::Status ParameterServer::wait_for_own(std::chrono::duration<double> longest) {
   std::unique_lock<std::mutex> lock(mutex_);
-  const int64_t& own = contained_[static_cast<size_t>(place_.own)];
-  if (changed_.wait_for(lock, longest, [&] { return over_ || own >= steps_; })) return failure_so_far();
-  return late("has kept a round waiting", longest);
-}
-
-comm::Failure ParameterServer::late(const std::string& what, std::chrono::duration<double> waited) const {
-  std::vector<int64_t> steps = contained_;
-  // That its own have not gone out is because of others, too.
-  if (steps.size() > 1) steps[static_cast<size_t>(place_.own)] = std::numeric_limits<int64_t>::max();
-  const auto rank = std::min_element(steps.begin(), steps.end()) - steps.begin();
-  return {comm::FailureKind::kTimeout, static_cast<int>(rank), group_.names()[static_cast<size_t>(rank)] + " " + what,
-          waited.count()};
+  const auto holds = [&] { return contained(rank()) >= steps_; };
+  if (wait(lock, longest, holds)) return holds() || !options_.in_steps ? failure_so_far() : end_of_epoch();
+  const auto silent = std::max_element(unanswered_.begin(), unanswered_.end()) - unanswered_.begin();
+  return late(static_cast<int>(silent), "has not answered with the parameters that it serves", longest);
 }
 
 void ParameterServer::pull(Trainee& trainee) {
-  std::vector<RowsOfRound> rounds;
+  std::deque<RowsOfUpdate> updates;
   {
     const std::lock_guard<std::mutex> lock(mutex_);
-    if (!std::exchange(fresh_, false)) return;
-    for (const Piece& piece : map_.pieces(1, 0)) {
-      const float* from = published_.data() + (piece.gradient.data() - flat_.data());
-      std::copy_n(from, piece.gradient.size(), weights_of(trainee, piece).begin());
+    if (options_.in_steps && contained(rank()) >= steps_) settle_codes(true);
+    updates.swap(published_rows_);
+    if (std::exchange(fresh_, false)) {
+      const float* next = published_.data();
+      for (const Piece& piece : map_.pieces(1, 0)) {
+        std::copy_n(next, piece.gradient.size(), weights_of(trainee, piece).begin());
+        next += piece.gradient.size();
+      }
     }
-    rounds.swap(published_rows_);
   }
   optim::Optimizer& updater = trainee.updater();
-  for (const RowsOfRound& round : rounds) {
-    updater.begin_step(round.rate);
-    updater.set_gradient_scale(round.scale);
-    for (const SparseRows& rows : round.rows) {
+  for (const RowsOfUpdate& update : updates) {
+    updater.begin_step(update.rate);
+    updater.set_gradient_scale(update.scale);
+    for (const SparseRows& rows : update.rows) {
       const std::span<float> table(static_cast<float*>(trainee.variables().data(rows.variable)),
                                    trainee.variables().layout(rows.variable).bytes() / sizeof(float));
       updater.update_rows(trainee.updater_index(rows.variable), table, rows.row_size, rows.indices, rows.rows);
@@ -164,221 +210,76 @@ void ParameterServer::pull(Trainee& trainee) {
 
 comm::Status ParameterServer::finish(std::chrono::duration<double> longest) {
   std::unique_lock<std::mutex> lock(mutex_);
-  done_ = true;
-  changed_.notify_all();
-  // Servers go on with their rounds, and members with their signs of life, while the thread that trains hangs.
-  while (!over_) {
-    const std::vector<int64_t> before = contained_;
-    if (!changed_.wait_for(lock, longest, [&] { return over_ || contained_ != before; })) {
-      return late("is alive but takes no more steps, and those who are done have waited for it", longest);
+  done_asked_ = true;
+  send_if_ready();
+  // Servers go on answering, and members give signs of life, while the thread that trains hangs.
+  while (!over()) {
+    const int64_t before = progress_;
+    if (!wait(lock, longest, [&] { return progress_ != before; })) {
+      return late(furthest_behind(), "is alive but takes no more steps, and those who are done have waited for it",
+                  longest);
     }
   }
   return end_of_epoch();
 }
 
-comm::Status ParameterServer::end_of_epoch() const {
-  comm::Status status = failure_so_far();
-  if (status.ok() && admits_) return comm::Failure{comm::FailureKind::kGroupChanged, -1, "a worker is admitted", 0};
-  return status;
+comm::Status ParameterServer::collect(Trainee& trainee) {
+  comm::Communicator& communicator = group().communicator();
+  std::vector<float> row(row_floats_);
+  std::copy(part_.weights().begin(), part_.weights().end(), row.begin() + static_cast<int64_t>(part_.range().begin));
+  if (comm::Status status = communicator.all_gather(row.data(), row.size(), DType::kF32); !status) return status;
+  {
+    const std::lock_guard<std::mutex> lock(mutex_);
+    published_ = std::move(row);
+    fresh_ = true;
+  }
+  pull(trainee);
+  // Rows of different workers may have come in another order elsewhere.
+  for (const size_t table : tables_) {
+    comm::Status status =
+        communicator.broadcast(trainee.variables().data(table), trainee.variables().layout(table).bytes(), 0);
+    if (!status) return status;
+    for (const optim::Slot& slot : trainee.updater().slots(trainee.updater_index(table))) {
+      if (status = communicator.broadcast(slot.values.data(), slot.values.size_bytes(), 0); !status) return status;
+    }
+  }
+  return collect_state(communicator, trainee.updater(), dense_, map_, own_parts(size()), true);
 }
 
-comm::Status ParameterServer::failure_so_far() const {
-  if (error_ != nullptr) std::rethrow_exception(error_);
-  return failure_;
-}
-
-void ParameterServer::ask_to_stop() {
-  const std::lock_guard<std::mutex> lock(mutex_);
-  asks_to_stop_ = true;
-}
-
-comm::Status ParameterServer::failure() const {
-  const std::lock_guard<std::mutex> lock(mutex_);
-  return failure_so_far();
-}
-
-comm::Status ParameterServer::begin_snapshot() {
+comm::Status ParameterServer::begin_snapshot(std::chrono::duration<double> longest) {
+  {
+    const std::lock_guard<std::mutex> lock(mutex_);
+    if (over()) return end_of_epoch();
+    states_.assign(static_cast<size_t>(size()), {});
+    kept_by_all_.assign(static_cast<size_t>(size()), {});
+    states_here_ = 0;
+  }
+  tell_all(message(kWantsState));
   std::unique_lock<std::mutex> lock(mutex_);
-  snapshot_wanted_ = true;
-  changed_.notify_all();
-  // Rounds have deadlines of their own.
-  changed_.wait(lock, [&] { return over_ || snapshot_ready_; });
-  return snapshot_ready_ ? comm::Status() : end_of_epoch();
+  const auto all_here = [&] { return states_here_ == states_.size(); };
+  if (!wait(lock, longest, all_here)) {
+    return comm::Failure{comm::FailureKind::kTimeout, -1, "not all servers have told their state", longest.count()};
+  }
+  if (!all_here()) return end_of_epoch();
+  lock.unlock();
+  snapshot_ = std::unique_lock<std::mutex>(serving_);
+  for (int server = 0; server < size(); ++server) {
+    if (server == rank()) continue;
+    ServedPart theirs(trainee_, map_, size(), server);
+    const std::vector<float>& slots = states_[static_cast<size_t>(server)];
+    if (slots.size() != theirs.num_slot_floats()) {
+      return comm::Failure{comm::FailureKind::kProtocol, server,
+                           "it told " + std::to_string(slots.size()) + " numbers of the optimiser's state, not " +
+                               std::to_string(theirs.num_slot_floats()),
+                           0};
+    }
+    theirs.set_slots(slots);
+  }
+  return {};
 }
 
 void ParameterServer::end_snapshot() {
-  {
-    const std::lock_guard<std::mutex> lock(mutex_);
-    snapshot_wanted_ = snapshot_ready_ = false;
-  }
-  changed_.notify_all();
-}
-
-void ParameterServer::serve() {
-  comm::Status status;
-  std::exception_ptr error;
-  try {
-    for (bool last = false; status.ok() && !last && !abandoned_;) status = round(last);
-  } catch (...) {
-    error = std::current_exception();
-    communicator_.abort(kFailed);
-  }
-  settle_codes(false);
-  {
-    const std::lock_guard<std::mutex> lock(mutex_);
-    failure_ = status;
-    error_ = error;
-    over_ = true;
-    // What has not arrived is for the next epoch.
-    if (outgoing_.filled) std::swap(outbox_, outgoing_);
-  }
-  changed_.notify_all();
-}
-
-ParameterServer::Header ParameterServer::begin_round() {
-  std::unique_lock<std::mutex> lock(mutex_);
-  changed_.wait_for(lock, kIdle, [&] { return abandoned_ || outbox_.filled || outgoing_.filled || snapshot_wanted_; });
-  if (!outgoing_.filled && outbox_.filled) {
-    std::swap(outbox_, outgoing_);
-    outgoing_steps_ = steps_;
-  }
-  Header mine;
-  mine.filled = outgoing_.filled ? 1 : 0;
-  mine.bad = outgoing_.bad ? 1 : 0;
-  mine.weight = outgoing_.weight;
-  mine.weighted_rate = outgoing_.weighted_rate;
-  mine.done = done_ && !outgoing_.filled && !outbox_.filled ? 1 : 0;
-  mine.steps = mine.done > 0 ? kEndless : static_cast<double>(outgoing_steps_);
-  mine.stop = asks_to_stop_ ? 1 : 0;
-  mine.newcomers = group_.newcomers_waiting() ? 1 : 0;
-  mine.snapshot = snapshot_wanted_ ? 1 : 0;
-  return mine;
-}
-
-comm::Status ParameterServer::round(bool& last) {
-  constexpr size_t kFields = sizeof(Header) / sizeof(double);
-  std::vector<Header> headers(static_cast<size_t>(place_.parts));
-  headers[static_cast<size_t>(place_.own)] = begin_round();
-  comm::Status status = communicator_.all_gather(headers.data(), headers.size() * kFields, DType::kF64);
-  if (!status) return status;
-  Header sum;
-  for (const Header& one : headers) {
-    sum.filled += one.filled;
-    sum.weight += one.weight;
-    sum.weighted_rate += one.weighted_rate;
-    sum.bad += one.bad;
-    sum.done += one.done;
-    sum.stop += one.stop;
-    sum.newcomers += one.newcomers;
-    sum.snapshot += one.snapshot;
-  }
-  const bool exchanges = sum.filled > 0 && (!waits_for_all_ || sum.filled + sum.done == place_.parts);
-  const bool bad = waits_for_all_ && sum.bad > 0;
-  if (exchanges && !bad) status = exchange(sum);
-  if (status.ok()) settle_codes(true);
-  if (status.ok()) publish(headers, exchanges, bad);
-  if (status.ok() && sum.snapshot > 0) status = take_part_in_snapshot();
-  if (sum.stop > 0) stop_asked_ = true;
-  admits_ = sum.newcomers > 0;
-  last = sum.newcomers > 0 || sum.done == place_.parts;
-  return status;
-}
-
-comm::Status ParameterServer::exchange(const Header& sum) {
-  outgoing_.dense.resize(flat_.size());
-  std::copy(outgoing_.dense.begin(), outgoing_.dense.end(), flat_.begin());
-  gradient_exchange_.begin_step({rounds_++, place_.own, place_.parts});
-  gradient_exchange_.begin(flat_);
-  comm::Status status = gradient_exchange_.reduce_scatter(communicator_, flat_);
-  gathered_ = {};
-  for (size_t i = 0; i < map_.sparse().size() && status.ok(); ++i) {
-    // Those of the map have no rows.
-    gathered_.rows.push_back(i < outgoing_.sparse.size() ? outgoing_.sparse[i] : map_.sparse()[i]);
-    sparse_exchange_.begin(gathered_.rows.back());
-    status = sparse_exchange_.gather(communicator_, gathered_.rows.back());
-  }
-  if (!status) return status;
-  if (sum.weight > 0) {
-    // As one step with the mean of the gradients and a rate in proportion to the samples they stand for.
-    double scale = 1.0 / sum.weight;
-    if (trainee_.clip_norm() > 0) status = clip(scale);
-    if (!status) return status;
-    update(sum.weighted_rate, scale);
-    gathered_.rate = sum.weighted_rate;
-    gathered_.scale = scale;
-  }
-  return communicator_.all_gather(weights_.data(), weights_.size(), DType::kF32);
-}
-
-void ParameterServer::settle_codes(bool is_complete) {
-  is_complete ? sparse_exchange_.commit() : sparse_exchange_.roll_back();
-  Compressor* compressor = gradient_exchange_.compressor();
-  if (compressor == nullptr) return;
-  is_complete ? compressor->commit() : compressor->roll_back();
-}
-
-comm::Status ParameterServer::clip(double& scale) {
-  double total = 0;
-  for (const Piece& piece : served_) total += optim::norm_squared(piece.gradient);
-  for (const SparseRows& rows : gathered_.rows) {
-    const GradientView view{rows.variable,       nullptr,          0,
-                            rows.indices.data(), rows.rows.data(), static_cast<int64_t>(rows.indices.size())};
-    if (place_.own == 0) total += norm_squared(view, rows.row_size);
-  }
-  comm::Status status = communicator_.all_reduce(&total, 1, DType::kF64);
-  scale *= optim::norm_clip_scale(total * scale * scale, trainee_.clip_norm());
-  return status;
-}
-
-void ParameterServer::update(double rate, double scale) {
-  optim::Optimizer& updater = trainee_.updater();
-  for (const DenseParameter& parameter : dense_) {
-    updater.set_updates(parameter.updater_index, updater.updates(parameter.updater_index) + 1);
-  }
-  for (size_t i = 0; i < served_.size(); ++i) {
-    const Piece& piece = served_[i];
-    const auto at = static_cast<size_t>(piece.gradient.data() - flat_.data());
-    updater.update_part(served_updaters_[i], piece.begin, {weights_.data() + at, piece.gradient.size()}, piece.gradient,
-                        {rate, scale});
-  }
-}
-
-void ParameterServer::publish(const std::vector<Header>& headers, bool exchanged, bool bad) {
-  {
-    const std::lock_guard<std::mutex> lock(mutex_);
-    for (size_t i = 0; i < headers.size(); ++i) {
-      const bool contained = exchanged || headers[i].done > 0;
-      if (contained) contained_[i] = static_cast<int64_t>(headers[i].steps);
-    }
-    bad_round_ = bad_round_ || (exchanged && bad);
-    if (exchanged && !bad) {
-      published_ = weights_;
-      if (gathered_.rate > 0 && !gathered_.rows.empty()) published_rows_.push_back(std::move(gathered_));
-      fresh_ = true;
-    }
-    if (exchanged) outgoing_.clear();
-  }
-  changed_.notify_all();
-}
-
-comm::Status ParameterServer::take_part_in_snapshot() {
-  std::unique_lock<std::mutex> lock(mutex_);
-  const bool takes = snapshot_wanted_;
-  lock.unlock();
-  comm::Status status = collect_state(communicator_, trainee_.updater(), dense_, map_, own_parts(place_.parts), takes);
-  if (!status) return status;
-  std::vector<NamedTensor> mine = sparse_exchange_.state();
-  if (Compressor* compressor = gradient_exchange_.compressor(); compressor != nullptr) {
-    for (NamedTensor& entry : compressor->state()) mine.push_back(std::move(entry));
-  }
-  // Only the worker that leads takes snapshots.
-  status = gather_tensors(communicator_, 0, mine, kept_by_all_);
-  if (!status || !takes) return status;
-  lock.lock();
-  snapshot_ready_ = true;
-  changed_.notify_all();
-  changed_.wait(lock, [&] { return abandoned_ || !snapshot_wanted_; });
-  return {};
+  if (snapshot_) snapshot_.unlock();
 }
 
 }  // namespace thalweg::sync

@@ -1,52 +1,49 @@
 // Copyright The Thalweg Authors. SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <atomic>
-#include <condition_variable>
-#include <exception>
-#include <mutex>
-#include <thread>
+#include <deque>
+#include <map>
+#include <optional>
 
-#include "sync/gradient_exchange.h"
-#include "sync/shard.h"
+#include "sync/outbox.h"
+#include "sync/peer_talk.h"
+#include "sync/served_codes.h"
+#include "sync/served_part.h"
 #include "sync/sparse_exchange.h"
-#include "thalweg/comm.h"
 
 namespace thalweg::sync {
 
-/// Gradients of one worker that the servers have not got yet, of one step or several.
-struct Outbox {
-  /// Of all dense parameters, in the order of the buckets.
-  std::vector<float> dense;
-  std::vector<SparseRows> sparse;
-  /// The sum of the steps' shares of their batches, and of these times the learning rates.
-  double weight = 0;
-  double weighted_rate = 0;
-  bool filled = false;
-  /// The loss of a step was not finite; its gradients are not here.
-  bool bad = false;
-
-  void add(GradientBuckets& gradients, double step_weight, double learning_rate);
-  /// Nothing in it; the memory stays.
-  void clear();
-};
-
-/// Serves one part of the parameters, and brings this worker's gradients to those who serve the others, on a thread of
-/// its own that never waits for anybody to compute: in every round it takes what each worker has by then, updates its
-/// part with the sum, and collects the new weights of all parts. Tables with sparse gradients are whole at every
-/// worker, which applies the rows of each round when it next looks.
-class ParameterServer {
+/// Serves one part of the parameters, and brings this worker's gradients to those who serve the others. A push goes to
+/// every server as soon as there is one; the server updates its part with it, and answers with the new weights as soon
+/// as the pusher may have them. Nobody waits for a server or a worker of which it wants nothing.
+///
+/// Tables with sparse gradients are whole at every worker: their rows go to everybody with each push, and are applied
+/// by the thread that trains when it next looks.
+class ParameterServer : public PeerTalk {
  public:
   struct Options {
-    /// Rounds take place when every worker has something to bring.
-    bool waits_for_all = false;
-    /// Of the scheme, for this epoch's thread; what their compressors keep outlives the server.
-    GradientExchange& dense;
+    /// How many steps a worker may be ahead of the slowest one and still get weights; kUnbounded: any number.
+    int64_t staleness = 0;
+    /// Servers update once for all workers, with the mean of what all of one step have brought, in order of rank...
+    bool in_steps = false;
+    /// ... or of all but so many, the last ones, whose gradients are dropped.
+    int backup = 0;
+    /// Of the scheme, for this epoch; what their compressors keep outlives the server.
+    ServedCodes& codes;
     SparseExchange& sparse;
   };
+  /// What is left of an epoch.
+  struct Remains {
+    /// Gradients that were not sent, for the server of the next one.
+    Outbox unsent;
+    Shard::Place place;
+    /// Of the part that was served.
+    std::vector<float> weights;
+  };
+
   /// From the trainee's weights.
   ParameterServer(comm::Group& group, Trainee& trainee, const Options& options, Outbox unsent);
-  ~ParameterServer();
+  ~ParameterServer() override;
 
   // All that follows is for the thread that trains. What the other thread has ended with, if it threw something, is
   // thrown wherever this one asks how things are.
@@ -55,116 +52,138 @@ class ParameterServer {
   void push(GradientBuckets& gradients, double weight);
   /// The same, but the loss was not finite.
   void push_bad();
-  /// Of a round that waited for all, somebody's loss was not finite, and nothing was updated. Told once.
+  /// Of a step of all, somebody's loss was not finite, and nothing was updated. Told once.
   bool take_bad();
-  /// Until the slowest worker is at most `staleness` steps behind this one, the servers have what it had to bring, or
-  /// the epoch ends. Fails at the deadline.
+  /// Until the weights here contain all steps of the slowest worker but for the last `staleness` of this one's, or the
+  /// epoch ends. Fails at the deadline.
   comm::Status wait_for_others(int64_t staleness, std::chrono::duration<double> longest);
-  /// Until the newest weights contain all that this worker has brought. As above otherwise.
+  /// Until they contain all that this worker has brought: waits for nobody but the servers. As above otherwise.
   comm::Status wait_for_own(std::chrono::duration<double> longest);
   /// Gives the trainee the newest weights. Needs the lock of its weights.
   void pull(Trainee& trainee);
-  /// This worker makes no more steps. Until all others have said the same; then `pull` gives what all end with. Fails
-  /// if for so long nobody of those who have not has made a step.
+  /// This worker makes no more steps. Until all others have said the same; then `collect` gives what all end with.
+  /// Fails if for so long nobody of those who have not has made a step.
   comm::Status finish(std::chrono::duration<double> longest);
+  /// All workers, after that: all weights and the whole state of the optimiser.
+  comm::Status collect(Trainee& trainee);
 
-  void ask_to_stop();
-  bool stop_asked() const { return stop_asked_; }
-  /// Somebody asks to be admitted: this epoch is over at the same round for all.
-  bool admits() const { return admits_; }
-  /// Why the epoch is over, if it failed.
-  comm::Status failure() const;
-
-  /// Between the two, if the first does not fail, this worker's optimiser has the state of all parts, and no round
-  /// takes place.
-  comm::Status begin_snapshot();
+  /// Between the two, if the first does not fail, this worker's optimiser has the state of all parts, and its own part
+  /// is not updated.
+  comm::Status begin_snapshot(std::chrono::duration<double> longest);
   void end_snapshot();
   /// Between the two: what the compressors of all workers keep, by rank.
   const std::vector<std::vector<NamedTensor>>& kept_by_all() const { return kept_by_all_; }
+  /// After every step: somebody asks to be admitted. Where all step together, all go on to the end of the same step.
+  void look_for_newcomers();
+  bool admits() const { return admits_here_ || PeerTalk::admits(); }
+  /// Gradients that came here too late for their step, and were not applied.
+  int64_t dropped() const { return dropped_; }
 
-  /// Ends the thread, whatever it does; what was not sent is for the server of the next epoch.
-  Outbox stop();
-  const Shard::Place& place() const { return place_; }
+  /// Ends the thread, whatever it does.
+  Remains stop();
   const GradientBuckets& buckets() const { return map_; }
 
  private:
-  /// What a worker says at the beginning of a round.
-  struct Header {
-    double filled = 0, weight = 0, weighted_rate = 0;
-    double bad = 0, steps = 0, done = 0, stop = 0, newcomers = 0, snapshot = 0;
+  static constexpr uint64_t kPush = kFirstKind, kReply = kFirstKind + 1, kNorm = kFirstKind + 2,
+                            kWantsState = kFirstKind + 3, kState = kFirstKind + 4;
+
+  /// What a worker has brought, at the server.
+  struct Contribution {
+    bool here = false;
+    bool bad = false;
+    /// The worker knows of somebody who asks to be admitted.
+    bool newcomers = false;
+    int64_t clock = 0;
+    double weight = 0, weighted_rate = 0, rate = 0;
+    /// Limits the norm of this worker's gradients.
+    double clip = 1;
+    std::vector<float> gradient;
+    std::vector<SparseRows> rows;
   };
-  /// The rows of a round, to be applied by the thread that trains.
-  struct RowsOfRound {
+  /// The rows of an update, to be applied by the thread that trains.
+  struct RowsOfUpdate {
     std::vector<SparseRows> rows;
     double rate = 0, scale = 1;
   };
 
-  /// The same with the lock held.
-  comm::Status failure_so_far() const;
-  /// Why the epoch is over, which it is; ok if all were done. Needs the lock.
-  comm::Status end_of_epoch() const;
-  /// Of the other worker that is furthest behind. Needs the lock.
-  comm::Failure late(const std::string& what, std::chrono::duration<double> waited) const;
+  /// The bits of a push, and of a reply.
+  static constexpr uint64_t kIsBad = 1, kNewcomers = 2, kHasWeights = 4, kAcknowledges = 8;
 
-  void serve();
-  /// `last` becomes true when all are done or the epoch is to end.
-  comm::Status round(bool& last);
-  Header begin_round();
-  comm::Status exchange(const Header& sum);
-  /// The codes of a round count, or do not.
+  // Of the worker; with the lock held.
+  void send_if_ready();
+  /// What the last codes have left out counts, or does not.
   void settle_codes(bool is_complete);
-  /// Limits the norm of the gradients of a round, each times `scale`.
-  comm::Status clip(double& scale);
-  void update(double rate, double scale);
-  void publish(const std::vector<Header>& headers, bool exchanged, bool bad);
-  comm::Status take_part_in_snapshot();
-
-  comm::Group& group_;
-  comm::Communicator& communicator_;
-  Trainee& trainee_;
-  bool waits_for_all_;
-  /// Where each parameter lies in flat arrays, and its gradients while they are added up.
-  GradientBuckets map_;
-  std::span<float> flat_;
-  Shard::Place place_;
-  std::vector<Piece> served_;
-  /// The optimiser's numbers of the parameters of those pieces, and all dense ones. Taken at the start: the thread that
-  /// trains may compile another program, and learn anew what is trained, at any time.
-  std::vector<size_t> served_updaters_;
-  std::vector<DenseParameter> dense_;
+  double own_clip_scale() const;
+  int64_t contained(int rank) const;
+  int64_t slowest() const;
+  int furthest_behind() const;
 
   // Of the thread that serves.
-  GradientExchange& gradient_exchange_;
-  SparseExchange& sparse_exchange_;
-  int64_t rounds_ = 0;
-  std::vector<std::vector<NamedTensor>> kept_by_all_;
-  std::vector<float> weights_;
-  Outbox outgoing_;
-  /// That this worker had made when it filled the outgoing box.
-  int64_t outgoing_steps_ = 0;
-  RowsOfRound gathered_;
+  comm::Status handle(int from, uint64_t kind, std::span<const std::byte> contents) override;
+  void is_done(int from) override;
+  comm::Status take_push(int from, std::span<const std::byte> contents);
+  void read(Contribution& to, std::span<const std::byte> contents, int64_t& version);
+  comm::Status take_reply(int from, std::span<const std::byte> contents);
+  comm::Status take_norm(int from, std::span<const std::byte> contents);
+  comm::Status take_state(int from, std::span<const std::byte> contents);
+  void apply(Contribution& contribution);
+  void hand_rows(std::vector<SparseRows> rows, double rate, double scale);
+  /// A step of all, if all that it takes is here.
+  void advance();
+  bool step_is_ready() const;
+  void add_up();
+  void finish_step();
+  void reply(int to, uint64_t flags);
+  /// Answers those who wait for slower workers.
+  void reply_to_waiting();
+  void send_state(int to);
+  Bytes state_here();
 
-  mutable std::mutex mutex_;
-  std::condition_variable changed_;
+  Trainee& trainee_;
+  Options options_;
+  /// Where each parameter lies in the row of all.
+  GradientBuckets map_;
+  size_t row_floats_ = 0;
+  ServedPart part_;
+  std::vector<DenseParameter> dense_;
+  std::vector<size_t> tables_;
+  double clip_norm_ = 0;
+
+  // Of the thread that serves, or of one that holds `serving_`.
+  std::mutex serving_;
+  std::vector<Contribution> contributions_;
+  /// Of each worker, the step of its last push; of those who are done, without end.
+  std::vector<int64_t> clocks_;
+  /// Of those who wait for others, at which step they do; none otherwise.
+  std::vector<std::optional<int64_t>> waiting_;
+  int64_t steps_served_ = 0;
+  std::atomic<int64_t> dropped_{0};
+  /// The sum of a step of all, and what belongs to it.
+  Contribution sum_;
+  bool summed_ = false;
+  /// Of steps of all: the squares of the norms of all parts.
+  std::map<int64_t, std::map<int, double>> norms_;
+
+  // With the lock of PeerTalk.
   Outbox outbox_;
   int64_t steps_ = 0;
-  /// Of each worker, the steps that the published weights contain.
-  std::vector<int64_t> contained_;
+  CodeStep code_step_;
+  bool codes_open_ = false;
+  std::vector<int> unanswered_;
+  bool done_asked_ = false, done_told_ = false;
+  /// By server: the steps of all workers that its weights here contain, and how often it had been updated.
+  std::vector<std::vector<int64_t>> seen_;
+  std::vector<int64_t> versions_;
   std::vector<float> published_;
-  std::vector<RowsOfRound> published_rows_;
+  std::deque<RowsOfUpdate> published_rows_;
+  int64_t progress_ = 0;
   bool fresh_ = false;
-  bool bad_round_ = false;
-  bool done_ = false;
-  bool over_ = false;
-  bool asks_to_stop_ = false;
-  bool snapshot_wanted_ = false;
-  bool snapshot_ready_ = false;
-  comm::Status failure_;
-  std::exception_ptr error_;
-  std::atomic<bool> stop_asked_{false};
-  std::atomic<bool> admits_{false};
-  std::atomic<bool> abandoned_{false};
-  std::thread thread_;
+  bool bad_step_ = false;
+  std::atomic<bool> admits_here_{false};
+  std::vector<std::vector<float>> states_;
+  size_t states_here_ = 0;
+  std::vector<std::vector<NamedTensor>> kept_by_all_;
+  std::unique_lock<std::mutex> snapshot_;
 };
 
 }  // namespace thalweg::sync

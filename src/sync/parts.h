@@ -1,36 +1,53 @@
 // Copyright The Thalweg Authors. SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include "sync/compress/compressor.h"
+#include "sync/registry.h"
 #include "thalweg/sync.h"
 
 namespace thalweg::sync {
 
-// What schemes are composed of. A preset is a choice of these, and values of the options that they bring along.
-
-/// What goes from worker to worker.
-enum class Travels { kGradients, kWeights };
-/// Along which ways, and what it becomes there.
-enum class Topology {
-  kAllReduce,      ///< everybody gets the sum or mean of all
-  kScatterReduce,  ///< each owner gets the sum for its part, and hands its part out
-  kTree,           ///< up a binomial tree to one root, and down again
-  kServers,        ///< to those who serve a part, in rounds that wait for nobody
-  kByRule          ///< as the rule says by which weights are brought together
-};
-/// Who changes weights.
-enum class Updates { kEverybody, kOwners, kRoot, kServers, kItself };
-/// How far workers may be apart.
-enum class Pace { kEveryStep, kPeriod, kBounded };
+// What schemes are composed of. A preset is a choice of parts by their names, and values of the options that they bring
+// along.
 
 struct Composition {
-  Travels travels = Travels::kGradients;
-  Topology topology = Topology::kAllReduce;
-  Updates updates = Updates::kEverybody;
-  Pace pace = Pace::kEveryStep;
-  /// Where weights travel: the name of the rule.
+  /// What travels and at what pace: the name of a SchemeKind.
+  const char* kind = "gradients";
+  /// Along which ways gradients travel (topology.h), and who updates parameters with them (update_place.h), if the kind
+  /// leaves that open.
+  const char* topology = nullptr;
+  const char* place = nullptr;
+  /// How weights are brought together (weight_rule.h), if the kind leaves that open.
   const char* rule = nullptr;
 };
+
+/// What follows from a composition.
+struct Axes {
+  Optimisation optimisation = Optimisation::kCentral;
+  Schedule schedule = Schedule::kSynchronous;
+  Exchange exchange = Exchange::kAllReduce;
+  /// A compressor may be used.
+  bool compresses = false;
+  std::vector<OptionInfo> options;
+};
+
+/// A class of schemes, which the other parts of a composition fill in.
+struct SchemeKind {
+  std::string name;
+  /// `defaults` are those of the preset. Throws Error if the parts do not fit each other, with what would.
+  Axes (*describe)(const Composition& parts, const PartOptions& defaults) = nullptr;
+  /// The values are of all options that `describe` has named, and the parts fit.
+  std::shared_ptr<Scheme> (*make)(const Composition& parts, const PartOptions& values, const SchemeOptions& options,
+                                  std::shared_ptr<comm::Group> group) = nullptr;
+};
+using RegisterSchemeKind = Register<SchemeKind>;
+
+/// Throws Error if there is no kind of that name, or the parts do not fit.
+Axes describe(const Composition& parts, const PartOptions& defaults);
+std::shared_ptr<Scheme> compose(const Composition& parts, const PartOptions& values, const SchemeOptions& options,
+                                std::shared_ptr<comm::Group> group);
+
+/// In which rows of sparse gradients travel with a compression of that name.
+DType row_type(const std::string& compression);
 
 /// A row of the table of presets.
 struct PresetRow {
@@ -43,10 +60,5 @@ struct PresetRow {
   const char* when;
 };
 const std::vector<PresetRow>& preset_rows();
-
-/// The options that the parts bring along, with what is usual for each.
-std::vector<OptionInfo> options_of(const Composition& parts);
-std::shared_ptr<Scheme> compose(const Composition& parts, const PartOptions& values, const SchemeOptions& options,
-                                std::shared_ptr<comm::Group> group);
 
 }  // namespace thalweg::sync

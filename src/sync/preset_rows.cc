@@ -5,13 +5,18 @@
 namespace thalweg::sync {
 namespace {
 
-constexpr Composition kEverywhere{Travels::kGradients, Topology::kAllReduce, Updates::kEverybody, Pace::kEveryStep};
-constexpr Composition kByOwners{Travels::kGradients, Topology::kScatterReduce, Updates::kOwners, Pace::kEveryStep};
-constexpr Composition kAtRoot{Travels::kGradients, Topology::kTree, Updates::kRoot, Pace::kEveryStep};
-constexpr Composition kServed{Travels::kGradients, Topology::kServers, Updates::kServers, Pace::kBounded};
-constexpr Composition kAveraged{Travels::kWeights, Topology::kByRule, Updates::kItself, Pace::kPeriod, "mean"};
-constexpr Composition kOuterStepped{Travels::kWeights, Topology::kByRule, Updates::kItself, Pace::kPeriod, "outer"};
-constexpr Composition kOnARing{Travels::kWeights, Topology::kByRule, Updates::kItself, Pace::kPeriod, "ring"};
+constexpr Composition kEverywhere{.kind = "gradients", .topology = "all-reduce", .place = "everybody"};
+constexpr Composition kByOwners{.kind = "gradients", .topology = "scatter-reduce", .place = "owners"};
+constexpr Composition kAtRoot{.kind = "gradients", .topology = "tree", .place = "owners"};
+constexpr Composition kServed{.kind = "served"};
+constexpr Composition kAveraged{.kind = "weights", .rule = "mean"};
+constexpr Composition kOuterStepped{.kind = "weights", .rule = "outer"};
+constexpr Composition kOnARing{.kind = "weights", .rule = "ring"};
+constexpr Composition kWithBackup{.kind = "served with backup workers"};
+constexpr Composition kGossip{.kind = "free weights", .rule = "gossip"};
+constexpr Composition kElastic{.kind = "free weights", .rule = "elastic"};
+constexpr Composition kElasticTree{.kind = "free weights", .rule = "elastic tree"};
+constexpr Composition kAnchored{.kind = "free weights", .rule = "anchor"};
 
 constexpr const char* kAsOneWorker =
     "the weights of one worker with the whole batch, whatever the number of workers and whoever is lost";
@@ -109,6 +114,48 @@ const std::vector<PresetRow>& preset_rows() {
        "after every step (DistBelief, Downpour SGD with n_push = n_fetch = 1; the paper updates with adagrad)",
        "nobody waits for a slow worker; one worker alone is plain training",
        "workers are of very different speed; a smaller learning rate may be needed"},
+      {"tensorflow",
+       kWithBackup,
+       {},
+       "servers update with the first gradients of a step that come, those of all workers but `backup`; gradients of "
+       "older steps are dropped (TensorFlow's synchronous training with backup workers; the paper has 4% of them)",
+       "every update has the gradients of as many workers, none of an older step; `backup` 0 gives the weights of one "
+       "worker with the whole batch",
+       "some worker is always slow, and samples are plenty"},
+      {"gosgd",
+       kGossip,
+       {},
+       "after a step a worker sends, with a small probability, its weights and half of its share to another one, which "
+       "takes the mean of both by their shares (GoSGD)",
+       "nobody waits for anybody; shares and weights times shares are conserved; all end with the mean by shares",
+       "the network is slow, or no worker should be one that all depend on"},
+      {"easgd",
+       kElastic,
+       {},
+       "workers train by themselves; every `period` steps each is pulled towards a center, and the center towards it "
+       "(EASGD); each worker keeps a part of the center",
+       "nobody waits for anybody; an exchange conserves the sum of weights and center; all end with the center",
+       "workers are of different speed and traffic is dear; exploration away from the center may help"},
+      {"eamsgd",
+       kElastic,
+       {{"momentum", 0.99}},
+       "as easgd, and each worker's own steps have Nesterov's momentum (EAMSGD); with sgd without momentum",
+       "as easgd",
+       "as easgd, where sgd with momentum is what trains best"},
+      {"tree-easgd",
+       kElasticTree,
+       {},
+       "workers are nodes of a tree; along each of its edges an elastic pull brings both ends together, more often at "
+       "leaves than between inner nodes (EASGD Tree)",
+       "a pull conserves the sum of both ends; all end with the mean of all",
+       "there are many workers, and a center that all talk to would be a bottleneck"},
+      {"mpca-sgd",
+       kAnchored,
+       {},
+       "workers train against a pull towards where the mean of all weights is expected; means are gathered along a "
+       "binomial tree and handed out while training goes on (MPCA-SGD)",
+       "nobody waits for a mean; without pull workers are independent, with full pull and no delay it is averaging",
+       "the network is slow, and workers are of different speed"},
   };
   return rows;
 }

@@ -1,51 +1,23 @@
 // Copyright The Thalweg Authors. SPDX-License-Identifier: Apache-2.0
 #include <algorithm>
 
-#include "sync/part_options.h"
 #include "sync/parts.h"
-#include "sync/weight_rule.h"
 
 namespace thalweg::sync {
 namespace {
 
-Optimisation optimisation_of(const Composition& parts) {
-  return parts.updates == Updates::kItself ? Optimisation::kDecentral : Optimisation::kCentral;
-}
-
-Schedule schedule_of(const PresetRow& row) {
-  if (row.parts.pace != Pace::kBounded) return Schedule::kSynchronous;
-  const auto staleness = row.defaults.find("staleness");
-  const bool is_unbounded = staleness != row.defaults.end() && staleness->second == kUnbounded;
-  return is_unbounded ? Schedule::kAsynchronous : Schedule::kBounded;
-}
-
-Exchange exchange_of(const Composition& parts) {
-  switch (parts.topology) {
-    case Topology::kAllReduce: return Exchange::kAllReduce;
-    case Topology::kScatterReduce: return Exchange::kScatterReduce;
-    case Topology::kTree: return Exchange::kTree;
-    case Topology::kServers: return Exchange::kAdHoc;
-    case Topology::kByRule: return weight_rule(parts.rule).exchange;
-  }
-  return Exchange::kAllReduce;
-}
-
-/// Inner nodes of a tree add up what comes, which codes do not allow; weights are not compressed at all.
-bool takes_compression(const Composition& parts) {
-  return parts.travels == Travels::kGradients && parts.topology != Topology::kTree;
-}
-
 Preset preset_of(const PresetRow& row) {
   Preset preset;
+  Axes axes = describe(row.parts, row.defaults);
   preset.name = row.name;
-  preset.optimisation = optimisation_of(row.parts);
-  preset.schedule = schedule_of(row);
-  preset.exchange = exchange_of(row.parts);
+  preset.optimisation = axes.optimisation;
+  preset.schedule = axes.schedule;
+  preset.exchange = axes.exchange;
   preset.description = row.description;
   preset.promise = row.promise;
   preset.when = row.when;
-  preset.compresses = takes_compression(row.parts);
-  preset.options = options_of(row.parts);
+  preset.compresses = axes.compresses;
+  preset.options = std::move(axes.options);
   for (OptionInfo& option : preset.options) {
     const auto own = row.defaults.find(option.name);
     if (own != row.defaults.end()) option.usual = own->second;
@@ -94,8 +66,8 @@ const OptionInfo* find_option(const std::vector<OptionInfo>& options, const std:
         "; there are: ", names_of(known));
 }
 
-std::string synchronous_with_compression() {
-  return presets_that([](const Preset& other) { return other.compresses && other.schedule == Schedule::kSynchronous; });
+std::string collective_with_compression() {
+  return presets_that([](const Preset& other) { return other.compresses && other.exchange != Exchange::kAdHoc; });
 }
 
 }  // namespace
@@ -123,14 +95,9 @@ void check_scheme(const SchemeOptions& options) {
     if (option == nullptr) refuse_option(options, preset, compressor, name);
     checked_value(*option, value);
   }
-  const bool is_synchronous = preset.schedule == Schedule::kSynchronous;
-  TW_REQUIRE(is_synchronous || options.options.count("copy_every") == 0,
+  TW_REQUIRE(preset.exchange != Exchange::kAdHoc || options.options.count("copy_every") == 0,
              "option copy_every needs workers that wait for ", "each other at every step, which those of the scheme ",
-             preset.name, " do not: leave it out, or take one of ", "the schemes: ", synchronous_with_compression());
-  TW_REQUIRE(options.compression != "dgc" || is_synchronous, "compression dgc has a momentum ",
-             "from step to step, but the scheme ", preset.name,
-             " exchanges in rounds that are no steps. Take compression ",
-             "topk, or one of the schemes: ", synchronous_with_compression());
+             preset.name, " do not: leave it out, or take one of ", "the schemes: ", collective_with_compression());
 }
 
 std::shared_ptr<Scheme> make_scheme(const SchemeOptions& options, std::shared_ptr<comm::Group> group) {

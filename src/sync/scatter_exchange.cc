@@ -1,7 +1,7 @@
 // Copyright The Thalweg Authors. SPDX-License-Identifier: Apache-2.0
 #include <algorithm>
 
-#include "sync/owner_exchange.h"
+#include "sync/topology.h"
 
 namespace thalweg::sync {
 namespace {
@@ -44,8 +44,12 @@ class ScatterExchange : public OwnerExchange {
   int copies_;
 };
 
-}  // namespace
+/// Member r owns part r of n: reduce-scatter and all-gather.
+const RegisterTopology kScatter({"scatter-reduce", Exchange::kScatterReduce, true,
+                                 [](int copies) -> std::unique_ptr<OwnerExchange> {
+                                   return std::make_unique<ScatterExchange>(copies);
+                                 }});
 
-std::unique_ptr<OwnerExchange> make_scatter_exchange(int copies) { return std::make_unique<ScatterExchange>(copies); }
+}  // namespace
 
 }  // namespace thalweg::sync

@@ -122,6 +122,19 @@ comm::Status find_sources(comm::Communicator& communicator, const Holding& mine,
   return {};
 }
 
+comm::Status collect_row(comm::Communicator& communicator, const ShardSources& sources, std::span<const float> mine,
+                         size_t floats, std::vector<float>& row) {
+  row.assign(floats, 0.0F);
+  for (int part = 0; part < sources.parts; ++part) {
+    if (sources.source[static_cast<size_t>(part)] != communicator.rank()) continue;
+    const comm::Part range = comm::part_of(floats, sources.parts, part);
+    TW_REQUIRE(range.size() == mine.size(), "a part of ", range.size(), " numbers has ", mine.size());
+    std::copy(mine.begin(), mine.end(), row.begin() + static_cast<int64_t>(range.begin));
+  }
+  // All but one worker bring zeros for an element, so that the sum is exact.
+  return communicator.all_reduce(row.data(), row.size(), DType::kF32);
+}
+
 std::vector<DenseParameter> dense_parameters(const Trainee& trainee) {
   std::vector<DenseParameter> result;
   for (const TrainedVariable& entry : trainee.trained()) {

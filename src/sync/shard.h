@@ -70,6 +70,11 @@ struct Holding {
 /// Every worker: the first one that has each part.
 comm::Status find_sources(comm::Communicator& communicator, const Holding& mine, ShardSources& sources);
 
+/// Every worker: the row of all parameters, of which this one has `mine` as its part if it is one of the sources. Where
+/// nobody has a part there are zeros.
+comm::Status collect_row(comm::Communicator& communicator, const ShardSources& sources, std::span<const float> mine,
+                         size_t floats, std::vector<float>& row);
+
 /// A dense parameter that is trained, and the optimiser's number of it.
 struct DenseParameter {
   size_t variable = 0;

@@ -5,6 +5,7 @@
 #include <cstring>
 #include <numeric>
 
+#include "sync/compress/bits.h"
 #include "sync/gather_parts.h"
 
 namespace thalweg::sync {
@@ -67,6 +68,7 @@ void SparseExchange::use(const GradientBuckets& buckets, const Variables& variab
     Table& table = tables_[rows.variable];
     table.name = variables.name(rows.variable);
     table.row_size = rows.row_size;
+    table.table_rows = rows.table_rows;
   }
 }
 
@@ -156,6 +158,44 @@ void SparseExchange::encode(const SparseRows& rows, Table& table) const {
     table.before.insert(table.before.end(), kept.begin(), kept.end());
     encode_with_feedback(*codec_, {rows.rows.data() + i * size, size}, kept, kept, table.encoded.data() + i * bytes);
   }
+}
+
+void SparseExchange::put(const SparseRows& rows, std::vector<std::byte>& message) const {
+  put_number(message, static_cast<int64_t>(rows.indices.size()));
+  const auto append = [&](std::span<const std::byte> bytes) {
+    message.insert(message.end(), bytes.begin(), bytes.end());
+  };
+  append(std::as_bytes(std::span(rows.indices)));
+  append(codec_ != nullptr ? std::as_bytes(std::span(tables_.at(rows.variable).encoded))
+                           : std::as_bytes(std::span(rows.rows)));
+}
+
+SparseRows SparseExchange::take(size_t variable, std::span<const std::byte>& message) const {
+  const Table& table = tables_.at(variable);
+  const auto count = take_number<int64_t>(message);
+  TW_REQUIRE(count >= 0 && count <= table.table_rows, "gradients of ", count, " rows of a table that has ",
+             table.table_rows);
+  const auto elements = static_cast<size_t>(count * table.row_size);
+  const size_t index_bytes = static_cast<size_t>(count) * sizeof(int64_t);
+  const size_t bytes = elements * (codec_ != nullptr ? size_of(codec_->dtype()) : sizeof(float));
+  TW_REQUIRE(message.size() >= index_bytes + bytes, "the gradients of ", count, " rows end after ", message.size(),
+             " bytes");
+  SparseRows rows{variable, table.row_size, table.table_rows, std::vector<int64_t>(static_cast<size_t>(count)),
+                  std::vector<float>(elements)};
+  std::memcpy(rows.indices.data(), message.data(), index_bytes);
+  for (const int64_t index : rows.indices) {
+    TW_REQUIRE(index >= 0 && index < table.table_rows, "a gradient of row ", index, " of a table that has ",
+               table.table_rows);
+  }
+  message = message.subspan(index_bytes);
+  if (codec_ == nullptr) {
+    std::memcpy(rows.rows.data(), message.data(), bytes);
+  } else {
+    const std::vector<std::byte> encoded(message.begin(), message.begin() + static_cast<int64_t>(bytes));
+    codec_->decode(encoded.data(), rows.rows);
+  }
+  message = message.subspan(bytes);
+  return rows;
 }
 
 comm::Status SparseExchange::gather(comm::Communicator& communicator, SparseRows& rows) {

@@ -28,6 +28,11 @@ class SparseExchange {
   /// Every worker ends with the rows of all, in order of rank. Rows that several have stand there several times: the
   /// update adds them up in that order.
   comm::Status gather(comm::Communicator& communicator, SparseRows& rows);
+  /// After `begin`, for one who gets them without a word from the other workers: appends the rows, and reads them from
+  /// the front of what was appended. The second, which throws Error if they are none, may be called while another
+  /// thread uses the rest.
+  void put(const SparseRows& rows, std::vector<std::byte>& message) const;
+  SparseRows take(size_t variable, std::span<const std::byte>& message) const;
 
   // As those of a Compressor.
   void commit();
@@ -47,6 +52,7 @@ class SparseExchange {
     std::vector<float> before;
     std::string name;
     int64_t row_size = 1;
+    int64_t table_rows = 0;
     std::vector<uint8_t> encoded;
   };
   void encode(const SparseRows& rows, Table& table) const;

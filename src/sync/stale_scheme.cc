@@ -1,16 +1,33 @@
 // Copyright The Thalweg Authors. SPDX-License-Identifier: Apache-2.0
-// Every worker serves a part of the parameters, and may be some steps ahead of the slowest.
-#include "sync/stale_scheme.h"
-
+// Every worker serves a part of the parameters, and may be some steps ahead of the slowest (or the slowest are not
+// waited for at all).
+#include <algorithm>
 #include <cmath>
 #include <limits>
 #include <optional>
 
+#include "sync/group_scheme.h"
 #include "sync/parameter_server.h"
-#include "thalweg/warning.h"
+#include "sync/parts.h"
+#include "sync/step_codes.h"
 
 namespace thalweg::sync {
 namespace {
+
+/// Gradients travel to those who serve the parameters, and nobody waits for others more than the options say.
+struct StaleParts {
+  /// How many steps a worker may be ahead of the slowest one; kUnbounded: any number.
+  int64_t staleness = 0;
+  /// How long a worker waits for one that is behind, and alive, before it does without it; at the end of the run, how
+  /// long for the next step of anybody.
+  std::chrono::duration<double> patience{600.0};
+  /// A worker goes on only with weights that contain its own last gradient.
+  bool own_first = false;
+  /// Of a step of all, the gradients of so many workers, the last ones, are dropped.
+  int backup = 0;
+  std::unique_ptr<Compressor> compressor;
+  DType row_type = DType::kF32;
+};
 
 class StaleSynchronous : public GroupScheme {
  public:
@@ -19,7 +36,8 @@ class StaleSynchronous : public GroupScheme {
         staleness_(parts.staleness),
         patience_(parts.patience),
         own_first_(parts.own_first),
-        exchange_(std::move(parts.compressor)),
+        backup_(parts.backup),
+        codes_(std::move(parts.compressor)),
         sparse_exchange_(parts.row_type) {}
 
   GradientPath gradient_path() const override { return GradientPath::kHandedOver; }
@@ -40,7 +58,8 @@ class StaleSynchronous : public GroupScheme {
       server_->push_bad();
     }
     if (totals.stop) server_->ask_to_stop();
-    if (staleness_ != kUnbounded) require(server_->wait_for_others(staleness_, patience_));
+    // With others to spare nobody waits for more than the servers, which wait for as many as they need.
+    if (staleness_ != kUnbounded && backup_ == 0) require(server_->wait_for_others(staleness_, patience_));
     if (own_first_) require(server_->wait_for_own(patience_));
     server_->pull(*trainee_);
     // Otherwise each worker knows only of its own samples.
@@ -49,16 +68,17 @@ class StaleSynchronous : public GroupScheme {
       totals.of_all = true;
     }
     totals.stop = server_->stop_asked();
+    server_->look_for_newcomers();
     if (server_->admits()) want_change();
     return {};
   }
 
-  bool after_update() override { return staleness_ == 0 && !change_wanted(); }
+  bool after_update() override { return in_steps() && backup_ == 0 && !change_wanted(); }
 
   /// By each worker's own count of steps; the servers of all help the one that leads.
   std::optional<Checkpoint> checkpoint(Trainee& trainee) override {
     if (!leads()) return std::nullopt;
-    require(server_->begin_snapshot());
+    require(server_->begin_snapshot(patience_));
     Checkpoint snapshot = trainee.snapshot();
     snapshot.scheme = pack({{}, server_->kept_by_all()});
     server_->end_snapshot();
@@ -69,17 +89,19 @@ class StaleSynchronous : public GroupScheme {
   void prepare(Trainee& trainee) override {
     TW_REQUIRE(trainee.updater().elementwise(), "optimizer ", trainee.updater().name(),
                " compares whole parameters, of which each worker would have a part: use the scheme allreduce");
+    require_fitting_momentum(codes_.compressor(), trainee);
     trainee_ = &trainee;
-    make_buckets(trainee);
-    exchange_.use(*gradients_, trainee.variables());
-    sparse_exchange_.use(*gradients_, trainee.variables());
+    gradients_.emplace(trainee.trained(), std::numeric_limits<size_t>::max());
     step_begun_ = false;
+    // Names and sizes, for what a checkpoint brings of what compressors keep.
+    codes_.use(*gradients_, trainee.variables(), group().size());
+    sparse_exchange_.use(*gradients_, trainee.variables());
   }
 
   void begin(Trainee& trainee) override {
-    const ParameterServer::Options options{staleness_ == 0, exchange_, sparse_exchange_};
-    server_.emplace(group(), trainee, options, std::move(unsent_));
-    place_ = server_->place();
+    const ParameterServer::Options options{staleness_, in_steps(), std::min(backup_, group().size() - 1), codes_,
+                                           sparse_exchange_};
+    server_.emplace(group(), trainee, options, std::move(remains_.unsent));
   }
 
   Holdings holdings() const override { return {Held::kReplicated, Held::kSharded}; }
@@ -87,31 +109,39 @@ class StaleSynchronous : public GroupScheme {
     clear_codes();
     for (const std::vector<NamedTensor>& state : states) {
       sparse_exchange_.add_state(state);
-      if (exchange_.compressor() != nullptr) exchange_.compressor()->add_state(state);
+      if (codes_.compressor() != nullptr) codes_.compressor()->add_state(state);
     }
   }
-  void was_left_behind() override { clear_codes(); }
+  void was_left_behind() override {
+    clear_codes();
+    remains_ = {};
+  }
 
   void release() override {
-    if (server_) unsent_ = server_->stop();
+    if (server_) remains_ = server_->stop();
     server_.reset();
-    // Where all step together, what some could not send belongs to a step that all have left behind.
-    if (staleness_ == 0) unsent_ = {};
   }
 
   bool keeps_own_state() const override { return false; }
 
   /// Workers differ by some steps, and so do the parts: those of a worker that was lost start afresh.
   comm::Status complete_state(Trainee& trainee, int64_t /*target*/, bool counts) override {
-    if (!gradients_) make_buckets(trainee);
+    const GradientBuckets map(trainee.trained(), std::numeric_limits<size_t>::max());
+    const bool has_part = counts && remains_.place.parts > 0;
     ShardSources sources;
-    const std::optional<Shard::Place> held = counts ? place_ : std::nullopt;
-    if (comm::Status status = find_sources(communicator(), {held, false}, sources); !status) return status;
-    comm::Status status = collect_state(communicator(), trainee.updater(), dense_, *gradients_, sources, true);
+    if (comm::Status status =
+            find_sources(communicator(), {has_part ? std::optional(remains_.place) : std::nullopt, false}, sources);
+        !status) {
+      return status;
+    }
+    comm::Status status =
+        collect_state(communicator(), trainee.updater(), dense_parameters(trainee), map, sources, true);
+    // A step of all that has not ended is made again, from the weights of before.
+    if (status.ok() && !in_steps()) status = collect_weights(trainee, map, sources);
     if (!status) return status;
     for (int part = 0; part < sources.parts; ++part) {
       if (sources.source[static_cast<size_t>(part)] >= 0) continue;
-      for (const Piece& piece : gradients_->pieces(sources.parts, part)) {
+      for (const Piece& piece : map.pieces(sources.parts, part)) {
         trainee.updater().forget_part(trainee.updater_index(piece.variable), piece.begin,
                                       piece.begin + piece.gradient.size());
       }
@@ -121,23 +151,38 @@ class StaleSynchronous : public GroupScheme {
 
   comm::Status last_exchange() override {
     if (comm::Status status = server_->finish(patience_); !status) return status;
-    {
-      const auto lock = trainee_->lock_weights();
-      server_->pull(*trainee_);
-      trainee_->variables().touch();
-    }
-    return collect_state(communicator(), trainee_->updater(), dense_, *gradients_, own_parts(group().size()), true);
+    const auto lock = trainee_->lock_weights();
+    comm::Status status = server_->collect(*trainee_);
+    trainee_->variables().touch();
+    return status;
   }
 
  private:
+  bool in_steps() const { return staleness_ == 0; }
+
   void clear_codes() {
     sparse_exchange_.clear_state();
-    if (exchange_.compressor() != nullptr) exchange_.compressor()->clear_state();
+    if (codes_.compressor() != nullptr) codes_.compressor()->clear_state();
   }
 
-  void make_buckets(const Trainee& trainee) {
-    gradients_.emplace(trainee.trained(), std::numeric_limits<size_t>::max());
-    dense_ = dense_parameters(trainee);
+  /// The weights that servers have, which nobody may have pulled yet, where their server is still there.
+  comm::Status collect_weights(Trainee& trainee, const GradientBuckets& map, const ShardSources& sources) {
+    size_t floats = 0;
+    for (const Piece& piece : map.pieces(1, 0)) floats += piece.gradient.size();
+    std::vector<float> row;
+    comm::Status status = collect_row(communicator(), sources, remains_.weights, floats, row);
+    if (!status) return status;
+    const auto lock = trainee.lock_weights();
+    for (int part = 0; part < sources.parts; ++part) {
+      if (sources.source[static_cast<size_t>(part)] < 0) continue;
+      const float* next = row.data() + comm::part_of(row.size(), sources.parts, part).begin;
+      for (const Piece& piece : map.pieces(sources.parts, part)) {
+        std::copy_n(next, piece.gradient.size(), weights_of(trainee, piece).begin());
+        next += piece.gradient.size();
+      }
+    }
+    trainee.variables().touch();
+    return {};
   }
 
   void begin_step() {
@@ -150,25 +195,76 @@ class StaleSynchronous : public GroupScheme {
   int64_t staleness_;
   std::chrono::duration<double> patience_;
   bool own_first_;
-  GradientExchange exchange_;
+  int backup_;
+  ServedCodes codes_;
   SparseExchange sparse_exchange_;
   Trainee* trainee_ = nullptr;
   /// Of the step under way, all in one bucket.
   std::optional<GradientBuckets> gradients_;
-  std::vector<DenseParameter> dense_;
   std::optional<ParameterServer> server_;
-  /// The part that this worker served last.
-  std::optional<Shard::Place> place_;
-  Outbox unsent_;
+  /// Of the last epoch.
+  ParameterServer::Remains remains_;
   bool step_begun_ = false;
   double weight_ = 0;
 };
 
-}  // namespace
-
-std::shared_ptr<Scheme> make_stale_synchronous(std::shared_ptr<comm::Group> group, const SchemeOptions& options,
-                                               StaleParts parts) {
-  return std::make_shared<StaleSynchronous>(std::move(group), options, std::move(parts));
+void require_no_parts(const Composition& parts) {
+  TW_REQUIRE(parts.topology == nullptr && parts.place == nullptr && parts.rule == nullptr,
+             "a scheme with servers has a topology and a place of update of its own, and no rule");
 }
+
+OptionInfo patience_option() {
+  return {"patience", 600,   1e-3,
+          kMany,      false, "seconds that a worker waits for one that is behind before it does without it"};
+}
+
+Axes describe_served(const Composition& parts, const PartOptions& defaults) {
+  require_no_parts(parts);
+  const auto staleness = defaults.find("staleness");
+  const bool is_unbounded = staleness != defaults.end() && staleness->second == kUnbounded;
+  Axes axes{
+      Optimisation::kCentral, is_unbounded ? Schedule::kAsynchronous : Schedule::kBounded, Exchange::kAdHoc, true, {}};
+  axes.options = {
+      {"staleness", 0, kUnbounded, kMany, true, "steps that a worker may be ahead of the slowest; -1: any number"},
+      patience_option(),
+      {"own_first", 0, 0, 1, true, "1: a worker waits until weights contain its own last gradient"}};
+  return axes;
+}
+
+std::shared_ptr<Scheme> make_served(const Composition& /*parts*/, const PartOptions& values,
+                                    const SchemeOptions& options, std::shared_ptr<comm::Group> group) {
+  StaleParts built{static_cast<int64_t>(values.at("staleness")),
+                   std::chrono::duration<double>(values.at("patience")),
+                   values.at("own_first") > 0,
+                   0,
+                   make_compressor(options.compression, options.options),
+                   row_type(options.compression)};
+  return std::make_shared<StaleSynchronous>(std::move(group), options, std::move(built));
+}
+
+const RegisterSchemeKind kServed({"served", describe_served, make_served});
+
+Axes describe_with_backup(const Composition& parts, const PartOptions& /*defaults*/) {
+  require_no_parts(parts);
+  Axes axes{Optimisation::kCentral, Schedule::kSynchronous, Exchange::kAdHoc, true, {}};
+  axes.options = {{"backup", 1, 0, 1e6, true, "workers whose gradients a step does without, those that come last"},
+                  patience_option()};
+  return axes;
+}
+
+std::shared_ptr<Scheme> make_with_backup(const Composition& /*parts*/, const PartOptions& values,
+                                         const SchemeOptions& options, std::shared_ptr<comm::Group> group) {
+  StaleParts built{0,
+                   std::chrono::duration<double>(values.at("patience")),
+                   true,
+                   static_cast<int>(values.at("backup")),
+                   make_compressor(options.compression, options.options),
+                   row_type(options.compression)};
+  return std::make_shared<StaleSynchronous>(std::move(group), options, std::move(built));
+}
+
+const RegisterSchemeKind kWithBackup({"served with backup workers", describe_with_backup, make_with_backup});
+
+}  // namespace
 
 }  // namespace thalweg::sync

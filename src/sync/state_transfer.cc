@@ -1,6 +1,7 @@
 // Copyright The Thalweg Authors. SPDX-License-Identifier: Apache-2.0
 #include "sync/state_transfer.h"
 
+#include <cstring>
 #include <nlohmann/json.hpp>
 
 #include "base/limits.h"
@@ -120,6 +121,41 @@ comm::Status receive_tensors(comm::Communicator& communicator, int from, std::ve
 }
 
 }  // namespace
+
+std::vector<std::byte> pack_tensors(const std::vector<NamedTensor>& tensors) {
+  Checkpoint carrier;
+  carrier.scheme = tensors;
+  const std::string text = describe(carrier);
+  const uint64_t size = text.size();
+  std::vector<std::byte> message;
+  const auto append = [&](const void* data, size_t bytes) {
+    const auto* begin = static_cast<const std::byte*>(data);
+    message.insert(message.end(), begin, begin + bytes);
+  };
+  append(&size, sizeof size);
+  append(text.data(), text.size());
+  for (const NamedTensor& entry : tensors) append(entry.tensor.raw(), entry.tensor.num_bytes());
+  return message;
+}
+
+std::vector<NamedTensor> unpack_tensors(std::span<const std::byte> message, int from) {
+  uint64_t size = 0;
+  const auto take = [&](void* to, size_t bytes) {
+    TW_REQUIRE(bytes <= message.size(), "the tensors of rank ", from, " end ", bytes - message.size(),
+               " bytes too early");
+    std::memcpy(to, message.data(), bytes);
+    message = message.subspan(bytes);
+  };
+  take(&size, sizeof size);
+  require_short(size, from);
+  TW_REQUIRE(size <= message.size(), "the description of the tensors of rank ", from, " has ", size,
+             " bytes, there are ", message.size());
+  std::string text(size, ' ');
+  take(text.data(), size);
+  std::vector<NamedTensor> tensors = allocate(text, from).scheme;
+  for (const NamedTensor& entry : tensors) take(entry.tensor.raw(), entry.tensor.num_bytes());
+  return tensors;
+}
 
 comm::Status gather_tensors(comm::Communicator& communicator, int root, const std::vector<NamedTensor>& mine,
                             std::vector<std::vector<NamedTensor>>& all) {

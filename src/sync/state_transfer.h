@@ -14,4 +14,8 @@ comm::Status broadcast_snapshot(comm::Communicator& communicator, int root, Chec
 comm::Status gather_tensors(comm::Communicator& communicator, int root, const std::vector<NamedTensor>& mine,
                             std::vector<std::vector<NamedTensor>>& all);
 
+/// The same as one message, and back. The second throws Error that names the rank it came from.
+std::vector<std::byte> pack_tensors(const std::vector<NamedTensor>& tensors);
+std::vector<NamedTensor> unpack_tensors(std::span<const std::byte> message, int from);
+
 }  // namespace thalweg::sync

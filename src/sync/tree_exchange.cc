@@ -4,7 +4,7 @@
 #include <algorithm>
 #include <vector>
 
-#include "sync/owner_exchange.h"
+#include "sync/topology.h"
 
 namespace thalweg::sync {
 namespace {
@@ -75,8 +75,12 @@ class TreeExchange : public OwnerExchange {
   std::vector<float> incoming_;
 };
 
-}  // namespace
+/// The first member owns everything: up and down a binomial tree. Inner nodes add up what comes, which codes do not
+/// allow.
+const RegisterTopology kTree({"tree", Exchange::kTree, false, [](int copies) -> std::unique_ptr<OwnerExchange> {
+                                return std::make_unique<TreeExchange>(copies);
+                              }});
 
-std::unique_ptr<OwnerExchange> make_tree_exchange(int copies) { return std::make_unique<TreeExchange>(copies); }
+}  // namespace
 
 }  // namespace thalweg::sync

@@ -3,7 +3,7 @@
 // all.
 #include <optional>
 
-#include "sync/owner_exchange.h"
+#include "sync/topology.h"
 #include "sync/update_place.h"
 #include "train/gradient_sums.h"
 
@@ -138,14 +138,17 @@ class UpdateByOwners : public UpdatePlace {
   bool has_all_ = false;
 };
 
+/// Along scatter-reduce each worker owns an equal part, along a tree the first one owns everything.
+const RegisterUpdatePlace kByOwners(
+    {"owners",
+     {"scatter-reduce", "tree"},
+     {{"copies", 1, 0, 1e6, true,
+       "others that keep a copy of an owner's optimiser state: so many may be lost at a time"}},
+     [](const std::string& ways, const PartOptions& values) -> std::unique_ptr<UpdatePlace> {
+       const int copies = static_cast<int>(values.at("copies"));
+       return std::make_unique<UpdateByOwners>(topology(ways).make_for_owners(copies), copies);
+     }});
+
 }  // namespace
-
-std::unique_ptr<UpdatePlace> make_update_by_owners(int copies) {
-  return std::make_unique<UpdateByOwners>(make_scatter_exchange(copies), copies);
-}
-
-std::unique_ptr<UpdatePlace> make_update_at_root(int copies) {
-  return std::make_unique<UpdateByOwners>(make_tree_exchange(copies), copies);
-}
 
 }  // namespace thalweg::sync

@@ -1,6 +1,7 @@
 // Copyright The Thalweg Authors. SPDX-License-Identifier: Apache-2.0
 #include <optional>
 
+#include "sync/topology.h"
 #include "sync/update_place.h"
 
 namespace thalweg::sync {
@@ -34,8 +35,13 @@ class UpdateEverywhere : public UpdatePlace {
   std::optional<Context> context_;
 };
 
-}  // namespace
+const RegisterTopology kAllReduce({"all-reduce", Exchange::kAllReduce, true});
+/// Every worker adds up the gradients of all, and makes the same update.
+const RegisterUpdatePlace kEverywhere(
+    {"everybody", {"all-reduce"}, {}, [](const std::string&, const PartOptions&) -> std::unique_ptr<UpdatePlace> {
+       return std::make_unique<UpdateEverywhere>();
+     }});
 
-std::unique_ptr<UpdatePlace> make_update_everywhere() { return std::make_unique<UpdateEverywhere>(); }
+}  // namespace
 
 }  // namespace thalweg::sync

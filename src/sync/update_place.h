@@ -3,7 +3,7 @@
 
 #include "sync/exchange_thread.h"
 #include "sync/gradient_exchange.h"
-#include "sync/part_options.h"
+#include "sync/registry.h"
 #include "sync/scheme_state.h"
 #include "train/scheme.h"
 
@@ -41,13 +41,14 @@ class UpdatePlace {
   virtual comm::Status last_exchange() { return {}; }
 };
 
-/// Every worker adds up the gradients of all, and makes the same update.
-std::unique_ptr<UpdatePlace> make_update_everywhere();
-/// Each worker owns an equal part: it gets the sums of its part, updates it and hands it out. `copies` others keep a
-/// copy of each part of the optimiser's state.
-std::unique_ptr<UpdatePlace> make_update_by_owners(int copies);
-/// The first worker owns everything; sums go to it along a binomial tree, and weights come back along it. `copies`
-/// others keep a copy of its state.
-std::unique_ptr<UpdatePlace> make_update_at_root(int copies);
+/// A place as presets name it.
+struct UpdatePlaceInfo {
+  std::string name;
+  /// The topologies along which it gets what it needs.
+  std::vector<std::string> topologies;
+  std::vector<OptionInfo> options;
+  std::unique_ptr<UpdatePlace> (*make)(const std::string& topology, const PartOptions& values) = nullptr;
+};
+using RegisterUpdatePlace = Register<UpdatePlaceInfo>;
 
 }  // namespace thalweg::sync

@@ -2,22 +2,9 @@
 #include "sync/weight_rule.h"
 
 namespace thalweg::sync {
-namespace {
-
-std::vector<WeightRuleInfo>& registry() {
-  static std::vector<WeightRuleInfo> all;
-  return all;
-}
-
-}  // namespace
-
-RegisterWeightRule::RegisterWeightRule(WeightRuleInfo info) { registry().push_back(std::move(info)); }
 
 const WeightRuleInfo& weight_rule(const std::string& name) {
-  for (const WeightRuleInfo& info : registry()) {
-    if (info.name == name) return info;
-  }
-  raise("there is no rule '", name, "' by which workers bring their weights together");
+  return Registry<WeightRuleInfo>::find(name, "rule by which workers bring their weights together");
 }
 
 comm::Status mean_of_all(comm::Communicator& communicator, std::vector<float>& values) {

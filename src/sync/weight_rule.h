@@ -5,6 +5,7 @@
 
 #include "sync/compress/compressor.h"
 #include "sync/flat_weights.h"
+#include "sync/registry.h"
 #include "thalweg/comm.h"
 #include "thalweg/sync.h"
 
@@ -52,10 +53,7 @@ struct WeightRuleInfo {
   std::vector<OptionInfo> options;
   std::unique_ptr<WeightRule> (*make)(const PartOptions& values) = nullptr;
 };
-/// At the end of the file of each rule: makes it known when the library is loaded.
-struct RegisterWeightRule {
-  explicit RegisterWeightRule(WeightRuleInfo info);
-};
+using RegisterWeightRule = Register<WeightRuleInfo>;
 /// Throws Error if there is none of that name.
 const WeightRuleInfo& weight_rule(const std::string& name);
 

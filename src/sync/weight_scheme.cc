@@ -3,6 +3,8 @@
 
 #include <algorithm>
 
+#include "sync/parts.h"
+
 namespace thalweg::sync {
 namespace {
 
@@ -88,5 +90,30 @@ comm::Status WeightScheme::last_exchange() {
   if (status.ok()) flat_->write(meeting_.now);
   return status;
 }
+
+namespace {
+
+Axes describe_weights(const Composition& parts, const PartOptions& /*defaults*/) {
+  TW_REQUIRE(parts.rule != nullptr && parts.topology == nullptr && parts.place == nullptr,
+             "a scheme in which weights travel consists of a rule that brings them together, and of nothing else");
+  const WeightRuleInfo& rule = weight_rule(parts.rule);
+  Axes axes{Optimisation::kDecentral, Schedule::kSynchronous, rule.exchange, false, {}};
+  axes.options = {{"period", 10, 1, kMany, true, "steps between two exchanges"}};
+  axes.options.insert(axes.options.end(), rule.options.begin(), rule.options.end());
+  return axes;
+}
+
+std::shared_ptr<Scheme> make_weights(const Composition& parts, const PartOptions& values, const SchemeOptions& options,
+                                     std::shared_ptr<comm::Group> group) {
+  const auto period = static_cast<int64_t>(values.at("period"));
+  const auto news = values.find("news");
+  WeightScheme::Parts built{period, news != values.end() ? static_cast<int64_t>(news->second) : period,
+                            weight_rule(parts.rule).make(values)};
+  return std::make_shared<WeightScheme>(std::move(group), options, std::move(built));
+}
+
+const RegisterSchemeKind kWeights({"weights", describe_weights, make_weights});
+
+}  // namespace
 
 }  // namespace thalweg::sync

@@ -350,7 +350,7 @@ TEST(TrainJobErrors, NameTheKeyAndTheLine) {
              "line 2: scheme.staleness: option staleness means nothing to the scheme allreduce; it is one of: ssp"},
         Case{"[scheme]\nshare = 0.1\ncompression = \"bf16\"\n",
              "line 2: scheme.share: option share means nothing to the compression bf16; it is one of the compressions: "
-             "topk"},
+             "dgc, sbc, topk"},
         Case{"[scheme]\nname = \"sparknet\"\ncompression = \"bf16\"\n",
              "line 3: scheme.compression: compression bf16 does not go with the scheme sparknet"},
         Case{"[group]\ntimeout = \"long\"\n", "line 2: group.timeout must be a number"},

@@ -55,14 +55,14 @@ TEST_P(Compressed, WhatRoundingLosesIsAddedToTheNextSteps) {
   LocalGroup group(LocalGroup::one_host(2));
   group.run([&](comm::Communicator& communicator) {
     sync::GradientBuckets buckets(one_variable(kCount), 1);
-    sync::GradientExchange exchange(sync::make_compressor(GetParam(), {}));
+    const auto exchange = sync::GradientExchange::make(sync::make_compressor(GetParam(), {}));
     const PlainTrainee names({1});
-    exchange.use(buckets, names.variables());
+    exchange->use(buckets, names.variables());
     const std::span<float> bucket = buckets.all()[0];
     double sum = 0;
     for (int step = 0; step < kSteps; ++step) {
       std::fill(bucket.begin(), bucket.end(), 1.00001F);
-      add_up(exchange, communicator, bucket);
+      add_up(*exchange, communicator, bucket);
       sum += bucket[kCount - 1];
     }
     EXPECT_NEAR(sum, 2 * kSteps * 1.00001, 0.02);
@@ -149,15 +149,15 @@ TEST_P(Compressed, WhatIsNotFiniteDoesNotStay) {
   LocalGroup group(LocalGroup::one_host(2));
   group.run([&](comm::Communicator& communicator) {
     sync::GradientBuckets buckets(one_variable(10), 1);
-    sync::GradientExchange exchange(sync::make_compressor(GetParam(), {}));
+    const auto exchange = sync::GradientExchange::make(sync::make_compressor(GetParam(), {}));
     const PlainTrainee names({1});
-    exchange.use(buckets, names.variables());
+    exchange->use(buckets, names.variables());
     const std::span<float> bucket = buckets.all()[0];
     std::fill(bucket.begin(), bucket.end(), std::numeric_limits<float>::infinity());
-    add_up(exchange, communicator, bucket);
+    add_up(*exchange, communicator, bucket);
     EXPECT_FALSE(std::isfinite(bucket[0]));
     std::fill(bucket.begin(), bucket.end(), 1.0F);
-    add_up(exchange, communicator, bucket);
+    add_up(*exchange, communicator, bucket);
     EXPECT_EQ(bucket[0], 2.0F);
   });
 }

@@ -39,12 +39,19 @@ class Hospitable : public comm::Group {
   std::unique_ptr<comm::Group> group_;
 };
 
+/// How servers and workers go together.
+struct Kind {
+  int64_t staleness = sync::kUnbounded;
+  bool in_steps = false;
+  int backup = 0;
+};
+
 /// A worker whose thread that trains is the test's.
 struct Worker {
-  explicit Worker(std::unique_ptr<comm::Group> joined)
+  explicit Worker(std::unique_ptr<comm::Group> joined, const Kind& kind)
       : group(std::move(joined)),
         gradients(trainee.trained(), kOneBucket),
-        server(group, trainee, {false, dense, sparse}, {}) {}
+        server(group, trainee, {kind.staleness, kind.in_steps, kind.backup, codes, sparse}, {}) {}
 
   void make_step() {
     gradients.begin_step();
@@ -56,7 +63,7 @@ struct Worker {
   Hospitable group;
   PlainTrainee trainee{{100, 7}};
   sync::GradientBuckets gradients;
-  sync::GradientExchange dense{nullptr};
+  sync::ServedCodes codes{nullptr};
   sync::SparseExchange sparse{DType::kF32};
   sync::ParameterServer server;
 };
@@ -77,9 +84,10 @@ std::vector<std::unique_ptr<comm::Group>> join_all(const comm::Rendezvous& rende
 
 class ParameterServers : public ::testing::Test {
  protected:
-  void start(int size) {
+  void start(int size, const Kind& kind = {}) {
     rendezvous_ = std::make_unique<comm::Rendezvous>(quiet_rendezvous(size, size));
-    for (auto& member : join_all(*rendezvous_, size)) workers_.push_back(std::make_unique<Worker>(std::move(member)));
+    for (auto& member : join_all(*rendezvous_, size))
+      workers_.push_back(std::make_unique<Worker>(std::move(member), kind));
   }
   Worker& worker(size_t rank) { return *workers_[rank]; }
 
@@ -90,7 +98,7 @@ class ParameterServers : public ::testing::Test {
 TEST_F(ParameterServers, AskOnlyAtTheStartForWhatTheTrainerMayReplace) {
   start(1);
   worker(0).make_step();
-  ASSERT_TRUE(worker(0).server.begin_snapshot().ok());
+  ASSERT_TRUE(worker(0).server.begin_snapshot(patience()).ok());
   EXPECT_NE(worker(0).trainee.updater().slots(0)[0].values[0], 0) << "the step had no effect";
   worker(0).server.end_snapshot();
   ASSERT_TRUE(worker(0).server.finish(patience()).ok());
@@ -100,8 +108,9 @@ TEST_F(ParameterServers, AskOnlyAtTheStartForWhatTheTrainerMayReplace) {
 TEST_F(ParameterServers, TakeNoSnapshotOnceTheyHaveEndedForANewcomer) {
   start(1);
   worker(0).group.newcomers = true;
+  worker(0).server.look_for_newcomers();
   ASSERT_TRUE(eventually([&] { return worker(0).server.admits(); }));
-  const comm::Status status = worker(0).server.begin_snapshot();
+  const comm::Status status = worker(0).server.begin_snapshot(patience());
   ASSERT_FALSE(status.ok());
   EXPECT_EQ(status.failure().kind, comm::FailureKind::kGroupChanged);
 }
@@ -113,7 +122,7 @@ TEST_F(ParameterServers, AnErrorOfTheirThreadReachesTheOneThatTrains) {
   sync::ParameterServer& server = worker(0).server;
   EXPECT_THAT(error_text([&] { (void)server.finish(patience()); }), HasSubstr("injected"));
   EXPECT_THAT(error_text([&] { (void)server.failure(); }), HasSubstr("injected"));
-  EXPECT_THAT(error_text([&] { (void)server.begin_snapshot(); }), HasSubstr("injected"));
+  EXPECT_THAT(error_text([&] { (void)server.begin_snapshot(patience()); }), HasSubstr("injected"));
   EXPECT_THAT(error_text([&] { (void)server.wait_for_others(0, patience()); }), HasSubstr("injected"));
 }
 
@@ -151,6 +160,81 @@ TEST_F(ParameterServers, WaitForAWorkerThatIsSlowAsLongAsItMakesSteps) {
     const bool ended = worker(1).server.finish(patience()).ok();
     return fast.get().ok() && ended;
   }));
+}
+
+TEST_F(ParameterServers, AnswerWhoIsNotTooFarAhead) {
+  start(2, {.staleness = 2});
+  for (int step = 1; step <= 3; ++step) worker(0).make_step();
+  // Two steps ahead of one that has made none is allowed, three are not.
+  EXPECT_EQ(worker(0).server.wait_for_others(2, 200ms).failure().kind, comm::FailureKind::kTimeout);
+  EXPECT_TRUE(worker(0).server.wait_for_others(3, patience()).ok());
+  worker(1).make_step();
+  EXPECT_TRUE(worker(0).server.wait_for_others(2, patience()).ok());
+}
+
+TEST_F(ParameterServers, NobodyWaitsForAWorkerThatMakesNoSteps) {
+  start(3);
+  for (int step = 1; step <= 5; ++step) {
+    worker(0).make_step();
+    ASSERT_TRUE(worker(0).server.wait_for_own(patience()).ok()) << step;
+  }
+  worker(0).server.pull(worker(0).trainee);
+  // Five gradients of one: velocity and weight after them.
+  double velocity = 0, weight = 0;
+  for (int step = 0; step < 5; ++step) {
+    velocity = 0.9 * velocity + 1;
+    weight -= 0.1 * velocity;
+  }
+  const auto* values = static_cast<const float*>(worker(0).trainee.variables().data(0));
+  for (int i = 0; i < 100; ++i) EXPECT_NEAR(values[i], weight, 1e-5) << i;
+}
+
+TEST_F(ParameterServers, OneThatStandsStillHoldsUpOnlyWhatItServes) {
+  start(3);
+  // Nothing that the third serves is updated until this ends.
+  ASSERT_TRUE(worker(2).server.begin_snapshot(patience()).ok());
+  for (int step = 1; step <= 10; ++step) worker(0).make_step();
+  const auto* values = static_cast<const float*>(worker(0).trainee.variables().data(0));
+  EXPECT_TRUE(eventually([&] {
+    worker(0).server.pull(worker(0).trainee);
+    return values[0] != 0 && values[50] != 0;
+  }));
+  EXPECT_EQ(values[99], 0) << "of the last part";
+  const comm::Status late = worker(0).server.wait_for_own(200ms);
+  EXPECT_THAT(late.failure().text(), HasSubstr("the worker of seat 2 has not answered"));
+  worker(2).server.end_snapshot();
+  // Steps that have gathered meanwhile go together.
+  EXPECT_TRUE(worker(0).server.wait_for_own(patience()).ok());
+  worker(0).server.pull(worker(0).trainee);
+  EXPECT_NE(values[99], 0);
+}
+
+TEST_F(ParameterServers, StepsOfAllEndTogether) {
+  start(3, {.staleness = 0, .in_steps = true});
+  worker(0).make_step();
+  worker(1).make_step();
+  EXPECT_EQ(worker(0).server.wait_for_own(200ms).failure().kind, comm::FailureKind::kTimeout);
+  worker(2).make_step();
+  for (size_t rank = 0; rank < 3; ++rank) EXPECT_TRUE(worker(rank).server.wait_for_own(patience()).ok());
+}
+
+TEST_F(ParameterServers, WithABackupWorkerTheLastGradientIsDroppedAndCounted) {
+  start(3, {.staleness = 0, .in_steps = true, .backup = 1});
+  // One of three stands still.
+  for (int step = 1; step <= 4; ++step) {
+    for (const size_t rank : {0, 1}) worker(rank).make_step();
+    for (const size_t rank : {0, 1}) ASSERT_TRUE(worker(rank).server.wait_for_own(patience()).ok()) << step;
+  }
+  worker(0).server.pull(worker(0).trainee);
+  const auto* values = static_cast<const float*>(worker(0).trainee.variables().data(0));
+  const float before = values[0];
+  EXPECT_LT(before, 0);
+  // What it brings now belongs to a step that all have left behind.
+  worker(2).make_step();
+  ASSERT_TRUE(worker(2).server.wait_for_own(patience()).ok());
+  EXPECT_EQ(worker(0).server.dropped() + worker(1).server.dropped() + worker(2).server.dropped(), 3);
+  worker(2).server.pull(worker(2).trainee);
+  EXPECT_EQ(static_cast<const float*>(worker(2).trainee.variables().data(0))[0], before) << "it was applied";
 }
 
 }  // namespace

@@ -28,6 +28,10 @@ struct SchemeRow {
   Outcome outcome = Outcome::kGood;
   /// What its paper says of it, with so many workers: fails if the scheme does something else.
   std::function<void(int workers)> is_faithful;
+  /// Of the optimiser.
+  double momentum = 0.9;
+  /// After every step: those that take no time would be over before the messages of others have come.
+  std::chrono::milliseconds pause{0};
 };
 
 /// Two layers on 320 samples; 60 steps.
@@ -38,6 +42,7 @@ struct SmallJob {
     return made;
   }();
   double momentum = 0.9;
+  std::chrono::milliseconds pause{0};
   static data::TensorDataset data() { return two_layers_data(320); }
   optim::Optimizer optimizer() const { return optim::sgd({.momentum = momentum}); }
 };
@@ -58,6 +63,9 @@ inline std::vector<NamedTensor> train_member(const SmallJob& job, const sync::Sc
   const std::shared_ptr<comm::Group> group = comm::Group::join(member_of(rendezvous));
   show_group(callback, group);
   if (callback != nullptr) own.callbacks = {std::move(callback)};
+  auto pause = std::make_shared<Watch>();
+  pause->pause = job.pause;
+  own.callbacks.push_back(std::move(pause));
   own.scheme = sync::make_scheme(scheme, group);
   Trainer trainer(model, squared_error(), job.optimizer(), own);
   if (!resume.empty()) trainer.resume(resume);
@@ -141,14 +149,18 @@ inline void expect_nobody_waits(const sync::SchemeOptions& scheme, int workers) 
   std::vector<std::vector<NamedTensor>> results;
   for (auto& entry : pending) results.push_back(entry.get());
   for (const auto& weights : results) EXPECT_EQ(difference(weights, results[0]), 0) << "workers differ";
+  EXPECT_LT(loss_of(results[0]), 0.5 * untrained_loss());
 }
 
 /// How far the weights of workers are from each other's, at most, after 40 of 60 steps.
-inline double disagreement(const sync::SchemeOptions& scheme, int workers) {
+inline double disagreement(const sync::SchemeOptions& scheme, int workers,
+                           std::chrono::milliseconds pause = std::chrono::milliseconds(0)) {
   struct Look : Callback {
     const Model* model = nullptr;
     std::vector<NamedTensor> seen;
+    std::chrono::milliseconds pause{0};
     void on_step(const TrainState& state) override {
+      std::this_thread::sleep_for(pause);
       if (state.progress.iteration == 40) seen = parameters_of(*model);
     }
   };
@@ -160,6 +172,7 @@ inline double disagreement(const sync::SchemeOptions& scheme, int workers) {
       Model model(two_layers());
       const auto look = std::make_shared<Look>();
       look->model = &model;
+      look->pause = pause;
       TrainOptions own = job.options;
       own.callbacks = {look};
       own.scheme = sync::make_scheme(scheme, comm::Group::join(member_of(rendezvous.address())));
@@ -172,6 +185,28 @@ inline double disagreement(const sync::SchemeOptions& scheme, int workers) {
   double most = 0;
   for (const auto& weights : seen) most = std::max(most, difference(weights, seen[0]));
   return most;
+}
+
+/// Workers that train by themselves come nearer to each other than without any exchange.
+inline void expect_mixing(const sync::SchemeOptions& scheme, const sync::SchemeOptions& independent, int workers) {
+  // Steps that take no time would be over before a message has come.
+  const double mixed = disagreement(scheme, workers, std::chrono::milliseconds(2));
+  const double apart = disagreement(independent, workers, std::chrono::milliseconds(0));
+  EXPECT_GT(apart, 0);
+  EXPECT_LT(mixed, 0.7 * apart) << "workers do not come together";
+}
+
+/// All end with the center: without elasticity that stays where it was.
+inline void expect_center_moves(const std::string& name, double momentum, int workers) {
+  SmallJob job;
+  job.momentum = momentum;
+  job.pause = std::chrono::milliseconds(2);
+  const std::vector<NamedTensor> before = parameters_of(Model(two_layers()));
+  for (const auto& weights : train_group(workers, job, {.name = name, .options = {{"period", 2}, {"beta", 0}}})) {
+    EXPECT_EQ(difference(weights, before), 0);
+  }
+  const auto pulled = train_group(workers, job, {.name = name, .options = {{"period", 2}}});
+  EXPECT_GT(difference(pulled[0], before), 1e-3);
 }
 
 inline const std::vector<SchemeRow>& scheme_rows() {
@@ -229,6 +264,58 @@ inline const std::vector<SchemeRow>& scheme_rows() {
          expect_one_worker({.name = "distbelief"}, 1);
          expect_nobody_waits({.name = "distbelief"}, workers);
        }},
+      // parameter_server_test.cc shows that gradients of older steps are dropped and counted.
+      {{.name = "tensorflow"},
+       Outcome::kGood,
+       [](int workers) {
+         expect_one_worker({.name = "tensorflow", .options = {{"backup", 0}}}, workers);
+         expect_nobody_waits({.name = "tensorflow"}, workers);
+       }},
+      // gossip_rule_test.cc has the conservation of shares and weights.
+      {{.name = "gosgd", .options = {{"probability", 0.3}}},
+       Outcome::kGood,
+       [](int workers) {
+         expect_nobody_waits({.name = "gosgd"}, workers);
+         expect_mixing({.name = "gosgd", .options = {{"probability", 0.5}}},
+                       {.name = "gosgd", .options = {{"probability", 0}}}, workers);
+       },
+       0.9,
+       std::chrono::milliseconds(2)},
+      // elastic_rule_test.cc has the conservation of weights and center.
+      {{.name = "easgd", .options = {{"period", 2}}},
+       Outcome::kGood,
+       [](int workers) {
+         expect_nobody_waits({.name = "easgd"}, workers);
+         expect_center_moves("easgd", SmallJob().momentum, workers);
+       },
+       0.9,
+       std::chrono::milliseconds(2)},
+      // With a momentum that a short run can do with; elastic_rule_test.cc has Nesterov's form.
+      {{.name = "eamsgd", .options = {{"period", 2}, {"momentum", 0.8}}},
+       Outcome::kGood,
+       [](int workers) { expect_center_moves("eamsgd", 0, workers); },
+       0,
+       std::chrono::milliseconds(2)},
+      // elastic_tree_rule_test.cc has the conservation along edges, and the periods.
+      {{.name = "tree-easgd", .options = {{"leaf_period", 2}, {"inner_period", 4}}},
+       Outcome::kGood,
+       [](int workers) {
+         expect_nobody_waits({.name = "tree-easgd"}, workers);
+         expect_mixing({.name = "tree-easgd", .options = {{"leaf_period", 1}, {"inner_period", 1}}},
+                       {.name = "tree-easgd", .options = {{"beta", 0}}}, workers);
+       },
+       0.9,
+       std::chrono::milliseconds(2)},
+      // anchor_rule_test.cc has the rule, and what it becomes without pull and with a full one.
+      {{.name = "mpca-sgd", .options = {{"period", 2}}},
+       Outcome::kGood,
+       [](int workers) {
+         expect_nobody_waits({.name = "mpca-sgd"}, workers);
+         expect_mixing({.name = "mpca-sgd", .options = {{"period", 1}, {"pull", 0.5}}},
+                       {.name = "mpca-sgd", .options = {{"pull", 0}}}, workers);
+       },
+       0.9,
+       std::chrono::milliseconds(2)},
   };
   return rows;
 }
@@ -243,11 +330,17 @@ inline std::string name_of(const ::testing::TestParamInfo<SchemeRow>& test) {
 class EveryPreset : public ::testing::TestWithParam<SchemeRow> {
  protected:
   const SchemeRow& row() const { return GetParam(); }
+  SmallJob small_job() const {
+    SmallJob job;
+    job.momentum = row().momentum;
+    job.pause = row().pause;
+    return job;
+  }
 
   /// One of `workers` is lost after some steps.
   void lose_one(int workers, int64_t lost_at) const {
     const comm::Rendezvous rendezvous(quiet_rendezvous(1, workers));
-    const SmallJob job;
+    const SmallJob job = small_job();
     std::vector<std::future<std::vector<NamedTensor>>> others;
     for (int i = 1; i < workers; ++i) {
       others.push_back(std::async(std::launch::async,
@@ -266,7 +359,7 @@ class EveryPreset : public ::testing::TestWithParam<SchemeRow> {
   /// Somebody comes when the others have made some steps.
   void admit_one(int workers) const {
     const comm::Rendezvous rendezvous(open_rendezvous(workers - 1, workers));
-    const SmallJob job;
+    const SmallJob job = small_job();
     std::vector<std::shared_ptr<Watch>> watches;
     std::vector<std::future<std::vector<NamedTensor>>> pending;
     const auto add = [&] {
@@ -288,13 +381,13 @@ class EveryPreset : public ::testing::TestWithParam<SchemeRow> {
   /// A run of 60 steps, and one that goes on from a checkpoint of step 33, which lies between two exchanges.
   void resume_one(int workers) const {
     const TemporaryDirectory folder;
-    SmallJob job;
+    SmallJob job = small_job();
     job.options.end = optim::max_iteration(33);
     job.options.checkpoints = {.directory = folder.path().string(), .when = optim::several_iterations(33)};
     train_group(workers, job, row().scheme);
     const std::string checkpoint = (folder.path() / "step-00000033").string();
     ASSERT_TRUE(std::filesystem::exists(checkpoint));
-    const SmallJob whole;
+    const SmallJob whole = small_job();
     const auto resumed = train_group(workers, whole, row().scheme, checkpoint);
     expect_outcome(row(), whole, resumed);
     if (row().outcome != Outcome::kRepeatable) return;

@@ -36,9 +36,11 @@ TEST(SchemeTable, WhatDoesNotGoTogetherIsRefusedWithWhatWould) {
               HasSubstr("compression topk does not go with the scheme sparknet, which sends weights"));
   EXPECT_THAT(refusal({.name = "firecaffe", .compression = "signsgd"}),
               HasSubstr("take one of the schemes: allreduce, sharded"));
-  EXPECT_THAT(refusal({.name = "petuum", .compression = "dgc"}), HasSubstr("Take compression topk"));
-  EXPECT_THAT(refusal({.name = "allreduce", .options = {{"share", 0.1}}}),
-              HasSubstr("option share means nothing to the compression none; it is one of the compressions: topk"));
+  EXPECT_THAT(refusal({.name = "petuum", .compression = "topk", .options = {{"copy_every", 10}}}),
+              HasSubstr("option copy_every needs workers that wait for each other"));
+  EXPECT_THAT(
+      refusal({.name = "allreduce", .options = {{"share", 0.1}}}),
+      HasSubstr("option share means nothing to the compression none; it is one of the compressions: dgc, sbc, topk"));
   EXPECT_THAT(refusal({.name = "allreduce", .options = {{"perriod", 3}}}), HasSubstr("there are: bucket_bytes"));
   EXPECT_THAT(refusal({.name = "allreduce", .compression = "zip"}), HasSubstr("there is no compression 'zip'"));
   EXPECT_THAT(refusal({.name = "diloco", .options = {{"period", 0}}}), HasSubstr("option period"));

@@ -215,6 +215,53 @@ TEST(Ssp, GoesOnWithoutAWorkerThatHangsAtTheEnd) {
   EXPECT_THROW(hanging.get(), Error);
 }
 
+TEST(Ssp, WithoutStalenessItIsSynchronousToTheBit) {
+  const data::TensorDataset data = two_layers_data(320);
+  for (const int workers : {2, 3, 4}) {
+    const auto served = train_in_threads(workers, {.name = "ssp"}, group_train_options(), data);
+    const auto synchronous = train_in_threads(workers, {.name = "sharded"}, group_train_options(), data);
+    EXPECT_EQ(difference(parameters_of(served[0]), parameters_of(synchronous[0])), 0) << workers;
+  }
+}
+
+TEST(Ssp, WithoutStalenessTheNormIsThatOfAllGradients) {
+  const data::TensorDataset data = two_layers_data(320);
+  TrainOptions options = group_train_options();
+  options.clip_norm = 0.05;
+  const auto served = train_in_threads(3, {.name = "ssp"}, options, data);
+  const auto synchronous = train_in_threads(3, {.name = "sharded"}, options, data);
+  EXPECT_LT(difference(parameters_of(served[0]), parameters_of(synchronous[0])), 1e-6);
+  options.clip_norm = 0;
+  const auto free = train_in_threads(3, {.name = "ssp"}, options, data);
+  EXPECT_GT(difference(parameters_of(served[0]), parameters_of(free[0])), 1e-3) << "nothing was limited";
+}
+
+/// Tables with sparse gradients are whole at every worker, and end alike.
+TEST_P(SspBounds, TablesEndAlikeAtAllWorkers) {
+  Tensor words(DType::kI64, {192, 3}), targets(DType::kF32, {192, 2});
+  for (int64_t i = 0; i < words.num_elements(); ++i) words.data<int64_t>()[i] = (i * i + i / 3) % 29;
+  for (int64_t i = 0; i < targets.num_elements(); ++i) targets.data<float>()[i] = static_cast<float>(i % 5) * 0.2F;
+  const data::TensorDataset data({words}, {targets});
+  const comm::Rendezvous rendezvous(quiet_rendezvous(3, 3));
+  const auto train = [&] {
+    Model model(table_and_layer());
+    TrainOptions own = group_train_options();
+    own.epochs = 10;
+    own.callbacks = {std::make_shared<Pause>()};
+    own.scheme = sync::make_scheme({.name = "ssp", .options = {{"staleness", GetParam()}}},
+                                   comm::Group::join(member_of(rendezvous.address())));
+    Trainer trainer(model, squared_error(), optim::adagrad(), own);
+    const double before = trainer.evaluate(data).at("loss");
+    trainer.fit(data);
+    EXPECT_LT(trainer.evaluate(data).at("loss"), 0.8 * before);
+    return weights_of(model);
+  };
+  std::vector<std::future<std::vector<NamedTensor>>> pending;
+  for (int i = 0; i < 3; ++i) pending.push_back(std::async(std::launch::async, train));
+  const std::vector<NamedTensor> first = pending[0].get();
+  for (size_t i = 1; i < 3; ++i) EXPECT_EQ(difference(pending[i].get(), first), 0);
+}
+
 TEST(Ssp, BoundsBelowZeroAreRefused) {
   EXPECT_THAT(error_text([] {
                 sync::make_scheme({.name = "ssp", .options = {{"staleness", -2}}}, nullptr);

@@ -11,12 +11,14 @@
 #include <vector>
 
 #include "runtime/layout.h"
+#include "sync/part_options.h"
 #include "thalweg/safetensors.h"
 #include "thalweg/tensor.h"
 
 namespace thalweg::sync {
 
 class Feedback;
+class GradientExchange;
 using Bytes = std::vector<std::byte>;
 
 /// The gradient of one parameter, as compressors see it.
@@ -58,6 +60,20 @@ class Compressor {
   virtual void clear_state() {}
   /// What it has left out of gradients; null if it keeps nothing.
   virtual Feedback* kept() { return nullptr; }
+  /// What exchanges gradients in its codes, with this compressor, which is `self`.
+  virtual std::unique_ptr<GradientExchange> into_exchange(std::unique_ptr<Compressor> self) = 0;
+  // Codes that one worker sends to one server, which decodes them without a word from the other workers.
+
+  /// Appends the code of a gradient.
+  virtual void encode_alone(size_t gradient, std::span<const float> values, Bytes& code) = 0;
+  /// Adds what it stands for to `sum`, while other threads encode. Throws Error if it is no code of such a gradient.
+  virtual void decode_alone(size_t gradient, std::span<const std::byte> code, std::span<float> sum) const = 0;
+  /// No such code of this gradient is longer.
+  virtual size_t most_bytes_alone(size_t gradient) const = 0;
+  /// Bytes in which each element is coded by itself, so that a part of a code stands for that part of the gradient; 0
+  /// if only the whole code says anything.
+  virtual size_t bytes_per_element() const { return 0; }
+
   /// True if it has a momentum of its own, which the optimiser then must not have.
   virtual bool applies_momentum() const { return false; }
 
@@ -71,6 +87,7 @@ class Compressor {
 /// Codes are arrays of numbers, and the sum of several workers' codes stands for the sum of their gradients.
 class SummedCompressor : public Compressor {
  public:
+  std::unique_ptr<GradientExchange> into_exchange(std::unique_ptr<Compressor> self) final;
   virtual DType dtype() const = 0;
   /// Sums over all workers that a gradient takes, one after the other.
   virtual int rounds() const { return 1; }
@@ -90,6 +107,7 @@ class SummedCompressor : public Compressor {
 /// they stand for.
 class GatheredCompressor : public Compressor {
  public:
+  std::unique_ptr<GradientExchange> into_exchange(std::unique_ptr<Compressor> self) final;
   /// True if `encode` needs the largest of the numbers that `measure` has given at all workers.
   virtual bool agrees() const { return false; }
   virtual float measure(size_t /*gradient*/, std::span<const float> /*values*/) { return 0; }
@@ -100,25 +118,20 @@ class GatheredCompressor : public Compressor {
   /// Adds what a worker's code stands for to `sum`. Throws Error if it is no code of such a gradient: it comes from
   /// somebody else.
   virtual void decode_add(size_t gradient, std::span<const std::byte> code, std::span<float> sum) const = 0;
-};
 
-/// Options by name, each with the value that was set or is usual.
-using PartOptions = std::map<std::string, double>;
+  void encode_alone(size_t gradient, std::span<const float> values, Bytes& code) final {
+    encode(gradient, values, agrees() ? measure(gradient, values) : 0.0F, code);
+  }
+  void decode_alone(size_t gradient, std::span<const std::byte> code, std::span<float> sum) const final {
+    decode_add(gradient, code, sum);
+  }
+  size_t most_bytes_alone(size_t gradient) const final { return most_bytes(gradient); }
+};
 
 /// Null for "none". Throws Error for a name or option that there is not (compressors() of thalweg/sync.h lists them).
 std::unique_ptr<Compressor> make_compressor(const std::string& name, const PartOptions& options);
 
 /// The value of an option of that compressor, set or usual; 0 if it has none of that name.
 double compressor_option(const std::string& compressor, const std::string& option, const PartOptions& options);
-
-// One function for each, in the file of its name.
-std::unique_ptr<Compressor> make_bf16(const PartOptions& options);
-std::unique_ptr<Compressor> make_f16(const PartOptions& options);
-std::unique_ptr<Compressor> make_terngrad(const PartOptions& options);
-std::unique_ptr<Compressor> make_qsgd(const PartOptions& options);
-std::unique_ptr<Compressor> make_signsgd(const PartOptions& options);
-std::unique_ptr<Compressor> make_topk(const PartOptions& options);
-std::unique_ptr<Compressor> make_sbc(const PartOptions& options);
-std::unique_ptr<Compressor> make_powersgd(const PartOptions& options);
 
 }  // namespace thalweg::sync

@@ -2,6 +2,7 @@
 // bf16 and f16: half the bytes, with error feedback. Sums of codes are rounded too, which no worker makes up for.
 #include "sync/codec.h"
 #include "sync/compress/feedback.h"
+#include "sync/compress/register.h"
 
 namespace thalweg::sync {
 namespace {
@@ -17,13 +18,34 @@ class Halves : public WithFeedback<SummedCompressor> {
   }
   void decode(size_t /*gradient*/, const void* sum, std::span<float> values) override { codec_->decode(sum, values); }
 
+  void encode_alone(size_t gradient, std::span<const float> values, Bytes& code) override {
+    const size_t at = code.size();
+    code.resize(at + values.size() * bytes_per_element());
+    encode(gradient, values, code.data() + at);
+  }
+  void decode_alone(size_t /*gradient*/, std::span<const std::byte> code, std::span<float> sum) const override {
+    TW_REQUIRE(code.size() == sum.size() * bytes_per_element(), "the code of ", sum.size(), " elements has ",
+               code.size(), " bytes");
+    std::vector<float> values(sum.size());
+    codec_->decode(code.data(), values);
+    for (size_t i = 0; i < sum.size(); ++i) sum[i] += values[i];
+  }
+  size_t most_bytes_alone(size_t gradient) const override { return floats(gradient) * bytes_per_element(); }
+  size_t bytes_per_element() const override { return size_of(codec_->dtype()); }
+
  private:
   std::unique_ptr<Codec> codec_;
 };
 
-}  // namespace
+template <DType kType>
+std::unique_ptr<Compressor> make_halves(const PartOptions& /*options*/) {
+  return std::make_unique<Halves>(kType);
+}
 
-std::unique_ptr<Compressor> make_bf16(const PartOptions& /*options*/) { return std::make_unique<Halves>(DType::kBF16); }
-std::unique_ptr<Compressor> make_f16(const PartOptions& /*options*/) { return std::make_unique<Halves>(DType::kF16); }
+const RegisterCompressor kBf16({{"bf16", "half the bytes, the range of f32", {}}, make_halves<DType::kBF16>});
+const RegisterCompressor kF16({{"f16", "half the bytes, more digits, numbers up to 65504", {}},
+                               make_halves<DType::kF16>});
+
+}  // namespace
 
 }  // namespace thalweg::sync

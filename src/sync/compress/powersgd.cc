@@ -11,6 +11,7 @@
 #include "runtime/variables.h"
 #include "sync/compress/bits.h"
 #include "sync/compress/feedback.h"
+#include "sync/compress/register.h"
 
 namespace thalweg::sync {
 namespace {
@@ -120,11 +121,55 @@ class PowerSgd : public WithFeedback<SummedCompressor> {
       return;
     }
     std::memcpy(entry.q.values.data(), sum, entry.q.values.size() * sizeof(float));
-    product_into(entry, values);
+    product_into(entry, entry.p, entry.q, entry.plain, values);
     const auto share = 1.0F / static_cast<float>(step().workers);
     const std::span<float> kept = residual().next(gradient);
     for (size_t i = 0; i < kept.size(); ++i) kept[i] -= share * values[i];
     drop_non_finite(kept);
+  }
+
+  void encode_alone(size_t gradient, std::span<const float> values, Bytes& code) override {
+    Entry& entry = entries_[gradient];
+    const size_t at = code.size();
+    code.resize(at + most_bytes_alone(gradient));
+    std::byte* next = code.data() + at;
+    if (!entry.factored) {
+      std::memcpy(next, values.data(), values.size_bytes());
+      return;
+    }
+    encode(gradient, values, next);
+    orthonormalise(entry.p);
+    copy_out(entry.p, next);
+    const std::span<float> kept = residual().next(gradient);
+    multiply_transposed(plain(gradient, kept), entry.p.rows, entry.q.rows, entry.p, entry.q);
+    copy_out(entry.q, next + entry.p.values.size() * sizeof(float));
+    std::vector<float> sent(values.size());
+    product_into(entry, entry.p, entry.q, entry.plain, sent);
+    for (size_t i = 0; i < kept.size(); ++i) kept[i] -= sent[i];
+    drop_non_finite(kept);
+  }
+
+  void decode_alone(size_t gradient, std::span<const std::byte> code, std::span<float> sum) const override {
+    const Entry& entry = entries_[gradient];
+    TW_REQUIRE(code.size() == most_bytes_alone(gradient), "the code of a gradient has ", code.size(), " bytes, not ",
+               most_bytes_alone(gradient));
+    std::vector<float> values(sum.size());
+    if (entry.factored) {
+      Matrix p(entry.p.rows, entry.p.columns), q(entry.q.rows, entry.q.columns);
+      std::memcpy(p.values.data(), code.data(), p.values.size() * sizeof(float));
+      std::memcpy(q.values.data(), code.data() + p.values.size() * sizeof(float), q.values.size() * sizeof(float));
+      std::vector<float> plain(entry.plain.size());
+      product_into(entry, p, q, plain, values);
+    } else {
+      std::memcpy(values.data(), code.data(), code.size());
+    }
+    for (size_t i = 0; i < sum.size(); ++i) sum[i] += values[i];
+  }
+
+  size_t most_bytes_alone(size_t gradient) const override {
+    const Entry& entry = entries_[gradient];
+    if (!entry.factored) return floats(gradient) * sizeof(float);
+    return (entry.p.values.size() + entry.q.values.size()) * sizeof(float);
   }
 
  private:
@@ -166,14 +211,15 @@ class PowerSgd : public WithFeedback<SummedCompressor> {
     std::memcpy(code, matrix.values.data(), matrix.values.size() * sizeof(float));
   }
 
-  /// In the layout of the gradient.
-  static void product_into(Entry& entry, std::span<float> values) {
-    float* to = entry.layout ? entry.plain.data() : values.data();
-    const size_t columns = entry.q.rows;
-    for (size_t r = 0; r < entry.p.rows; ++r) {
+  /// In the layout of the gradient; `plain` is room for it where that is another.
+  static void product_into(const Entry& entry, const Matrix& p, const Matrix& q, std::vector<float>& plain,
+                           std::span<float> values) {
+    float* to = entry.layout ? plain.data() : values.data();
+    const size_t columns = q.rows;
+    for (size_t r = 0; r < p.rows; ++r) {
       for (size_t c = 0; c < columns; ++c) {
         float sum = 0;
-        for (size_t k = 0; k < entry.p.columns; ++k) sum += entry.p.row(r)[k] * entry.q.row(c)[k];
+        for (size_t k = 0; k < p.columns; ++k) sum += p.row(r)[k] * q.row(c)[k];
         to[r * columns + c] = sum;
       }
     }
@@ -184,10 +230,13 @@ class PowerSgd : public WithFeedback<SummedCompressor> {
   std::vector<Entry> entries_;
 };
 
-}  // namespace
+const RegisterCompressor kPowerSgd({{"powersgd",
+                                     "matrices as products of two narrow ones (PowerSGD)",
+                                     {{"rank", 2, 1, 256, true, "columns of the narrow ones"}, copy_every(128)}},
+                                    [](const PartOptions& options) -> std::unique_ptr<Compressor> {
+                                      return std::make_unique<PowerSgd>(static_cast<size_t>(options.at("rank")));
+                                    }});
 
-std::unique_ptr<Compressor> make_powersgd(const PartOptions& options) {
-  return std::make_unique<PowerSgd>(static_cast<size_t>(options.at("rank")));
-}
+}  // namespace
 
 }  // namespace thalweg::sync

@@ -7,6 +7,7 @@
 #include <cmath>
 
 #include "sync/compress/bits.h"
+#include "sync/compress/register.h"
 
 namespace thalweg::sync {
 namespace {
@@ -74,10 +75,17 @@ class Qsgd : public GatheredCompressor {
   std::vector<size_t> floats_;
 };
 
-}  // namespace
+const RegisterCompressor kQsgd(
+    {{"qsgd",
+      "a sign and one of a few levels for each element, at random with its value as the mean; nothing is left for "
+      "later (QSGD): 4 bits with 7 levels",
+      {{"levels", 7, 1, 32767, true, "between 0 and the norm of a block"},
+       {"block", 512, 1, 1 << 20, true, "elements that have one norm"}}},
+     [](const PartOptions& options) -> std::unique_ptr<Compressor> {
+       return std::make_unique<Qsgd>(static_cast<uint32_t>(options.at("levels")),
+                                     static_cast<size_t>(options.at("block")));
+     }});
 
-std::unique_ptr<Compressor> make_qsgd(const PartOptions& options) {
-  return std::make_unique<Qsgd>(static_cast<uint32_t>(options.at("levels")), static_cast<size_t>(options.at("block")));
-}
+}  // namespace
 
 }  // namespace thalweg::sync

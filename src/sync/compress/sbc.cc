@@ -9,6 +9,7 @@
 #include "sync/compress/bits.h"
 #include "sync/compress/feedback.h"
 #include "sync/compress/largest.h"
+#include "sync/compress/register.h"
 
 namespace thalweg::sync {
 namespace {
@@ -88,10 +89,14 @@ class SparseBinary : public WithFeedback<GatheredCompressor> {
   unsigned low_bits_;
 };
 
-}  // namespace
+const RegisterCompressor kSbc(
+    {{"sbc",
+      "the places of the largest elements of one sign, Golomb-coded, and their mean (sparse binary compression)",
+      {{"share", 0.001, 1e-7, 0.5, false, "of the elements that travel"}, copy_every(1000)}},
+     [](const PartOptions& options) -> std::unique_ptr<Compressor> {
+       return std::make_unique<SparseBinary>(options.at("share"));
+     }});
 
-std::unique_ptr<Compressor> make_sbc(const PartOptions& options) {
-  return std::make_unique<SparseBinary>(options.at("share"));
-}
+}  // namespace
 
 }  // namespace thalweg::sync

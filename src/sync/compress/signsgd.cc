@@ -5,6 +5,7 @@
 
 #include "sync/compress/bits.h"
 #include "sync/compress/feedback.h"
+#include "sync/compress/register.h"
 
 namespace thalweg::sync {
 namespace {
@@ -37,8 +38,10 @@ class SignSgd : public WithFeedback<GatheredCompressor> {
   }
 };
 
-}  // namespace
+const RegisterCompressor kSignSgd(
+    {{"signsgd", "1 bit: signs, and the mean absolute value (signSGD with error feedback)", {copy_every(128)}},
+     [](const PartOptions&) -> std::unique_ptr<Compressor> { return std::make_unique<SignSgd>(); }});
 
-std::unique_ptr<Compressor> make_signsgd(const PartOptions& /*options*/) { return std::make_unique<SignSgd>(); }
+}  // namespace
 
 }  // namespace thalweg::sync

@@ -6,6 +6,7 @@
 #include <cmath>
 
 #include "sync/compress/bits.h"
+#include "sync/compress/register.h"
 
 namespace thalweg::sync {
 namespace {
@@ -76,10 +77,15 @@ class TernGrad : public GatheredCompressor {
   std::vector<float> limits_;
 };
 
-}  // namespace
+const RegisterCompressor kTernGrad(
+    {{"terngrad",
+      "2 bits: each element becomes -s, 0 or s at random, with its value as the mean; nothing is left for later "
+      "(TernGrad)",
+      {{"clip", 2.5, 0, 1e6, false, "elements are cut down to so many standard deviations; 0: they are not"}}},
+     [](const PartOptions& options) -> std::unique_ptr<Compressor> {
+       return std::make_unique<TernGrad>(options.at("clip"));
+     }});
 
-std::unique_ptr<Compressor> make_terngrad(const PartOptions& options) {
-  return std::make_unique<TernGrad>(options.at("clip"));
-}
+}  // namespace
 
 }  // namespace thalweg::sync

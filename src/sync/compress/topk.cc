@@ -9,6 +9,7 @@
 #include "sync/compress/bits.h"
 #include "sync/compress/feedback.h"
 #include "sync/compress/largest.h"
+#include "sync/compress/register.h"
 
 namespace thalweg::sync {
 namespace {
@@ -107,11 +108,26 @@ class TopK : public WithFeedback<GatheredCompressor> {
   Feedback momenta_{"momentum"};
 };
 
-}  // namespace
+std::vector<OptionInfo> options_with(double momentum, double warm_up) {
+  return {{"share", 0.001, 1e-7, 1, false, "of the elements that travel"},
+          {"compressor_momentum", momentum, 0, 0.999999, false,
+           "momentum of gradients before they gather; the optimiser has none then"},
+          {"warm_up", warm_up, 0, 1e12, true, "steps over which the share falls from a quarter"},
+          copy_every(1000)};
+}
 
 std::unique_ptr<Compressor> make_topk(const PartOptions& options) {
   return std::make_unique<TopK>(
       TopKOptions{options.at("share"), options.at("compressor_momentum"), static_cast<int64_t>(options.at("warm_up"))});
 }
+
+const RegisterCompressor kTopK(
+    {{"topk", "the largest elements, as places and values of 32 bits each", options_with(0, 0)}, make_topk});
+const RegisterCompressor kDgc(
+    {{"dgc", "topk with momentum before compression, and warm-up (deep gradient compression); for sgd without momentum",
+      options_with(0.9, 400)},
+     make_topk});
+
+}  // namespace
 
 }  // namespace thalweg::sync

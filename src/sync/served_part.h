@@ -1,0 +1,45 @@
+// Copyright The Thalweg Authors. SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "sync/shard.h"
+
+namespace thalweg::sync {
+
+/// One part of all dense parameters, which lie in a row as in the one bucket of `map`, with its weights and its share
+/// of the optimiser's state: what a server has. What it asks the trainee for, it asks when it is made: the thread that
+/// trains may compile another program, and learn anew what is trained, at any time.
+class ServedPart {
+ public:
+  ServedPart(Trainee& trainee, const GradientBuckets& map, int parts, int part);
+
+  int number() const { return part_; }
+  /// Place of its elements in the row.
+  const comm::Part& range() const { return range_; }
+  std::span<float> weights() { return weights_; }
+  std::span<const float> weights() const { return weights_; }
+  /// One step of the optimiser with this gradient. It counts as an update of the parameters if `counts`: where one
+  /// worker keeps several parts, only one of them does.
+  void update(std::span<const float> gradient, double rate, double scale, bool counts = true);
+  /// The optimiser's state, in one row.
+  std::vector<float> slots() const;
+  void set_slots(std::span<const float> values);
+  size_t num_slot_floats() const;
+
+ private:
+  struct Element {
+    Piece piece;
+    size_t updater_index = 0;
+    /// Of this part in the optimiser's memory.
+    std::vector<std::span<float>> slots;
+  };
+
+  Trainee& trainee_;
+  int part_;
+  comm::Part range_;
+  std::vector<Element> elements_;
+  /// The optimiser's numbers of all dense parameters.
+  std::vector<size_t> indices_;
+  std::vector<float> weights_;
+};
+
+}  // namespace thalweg::sync
