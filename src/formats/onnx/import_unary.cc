@@ -36,7 +36,10 @@ Value* relu(const NodeContext& context) {
 Value* selu(const NodeContext& context) {
   // The defaults of both are the same constants, rounded to f32 here.
   constexpr double kAlpha = 1.6732632423543772, kScale = 1.0507009873554805;
-  const double alpha = context.real("alpha", kAlpha), gamma = context.real("gamma", kScale);
+  constexpr double kOldAlpha = 1.6732, kOldScale = 1.0507;
+  const bool old = context.opset() < 6;
+  const double alpha = context.real("alpha", old ? kOldAlpha : kAlpha);
+  const double gamma = context.real("gamma", old ? kOldScale : kScale);
   if (std::abs(alpha - kAlpha) < 1e-6 && std::abs(gamma - kScale) < 1e-6) return ops::selu(context.input(0));
   return ops::mul(ops::elu(context.input(0), alpha), gamma);
 }
@@ -62,7 +65,14 @@ Value* shrink(const NodeContext& context) {
 
 Value* prelu(const NodeContext& context) {
   Value* x = context.input(0);
-  return ops::where(ops::less(x, zero_like(x)), ops::mul(x, context.input(1)), x);
+  Value* slope = context.input(1);
+  // Before opset 7 a vector had a slope for each channel.
+  if (context.opset() < 7 && slope->shape().rank() == 1 && slope->shape()[0] != 1 && x->shape().rank() > 2) {
+    std::vector<int64_t> channels(static_cast<size_t>(x->shape().rank() - 1), 1);
+    channels[0] = -1;
+    slope = ops::reshape(slope, channels);
+  }
+  return ops::where(ops::less(x, zero_like(x)), ops::mul(x, slope), x);
 }
 
 Value* is_nan(const NodeContext& context) { return ops::logical_not(ops::equal(context.input(0), context.input(0))); }
