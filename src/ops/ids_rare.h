@@ -11,5 +11,7 @@ inline constexpr OpId kDet{"det"};
 inline constexpr OpId kMaxRoiPool{"max_roi_pool"};
 inline constexpr OpId kRandomNormal{"random_normal"};
 inline constexpr OpId kRandomUniform{"random_uniform"};
+inline constexpr OpId kRoiAlign{"roi_align"};
+inline constexpr OpId kRoiAlignGrad{"roi_align_grad"};
 
 }  // namespace thalweg::op
