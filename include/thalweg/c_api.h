@@ -36,7 +36,21 @@ typedef enum tw_dtype {
   TW_U16 = 10,
   TW_U32 = 11,
   TW_U64 = 12,
-  TW_UNKNOWN = -1 /* in descriptions only */
+  /* Numbers of 8, 4 and 2 bits, each in the lowest bits of a byte of its own. */
+  TW_F8E4M3FN = 13,
+  TW_F8E4M3FNUZ = 14,
+  TW_F8E5M2 = 15,
+  TW_F8E5M2FNUZ = 16,
+  TW_F8E8M0 = 17,
+  TW_F4E2M1 = 18,
+  TW_I4 = 19,
+  TW_U4 = 20,
+  TW_I2 = 21,
+  TW_U2 = 22,
+  TW_TEXT = 23,     /* data is an array of tw_text */
+  TW_SEQUENCE = 24, /* rank is 1, data is an array of tw_tensor */
+  TW_NOTHING = 25,  /* an optional value that has none; shape and data do not count */
+  TW_UNKNOWN = -1   /* in descriptions only */
 } tw_dtype;
 
 typedef enum tw_precision {
@@ -44,6 +58,12 @@ typedef enum tw_precision {
   TW_PRECISION_F32 = 1,
   TW_PRECISION_BF16 = 2
 } tw_precision;
+
+/* Bytes, usually UTF-8; no zero need follow. */
+typedef struct tw_text {
+  const char* bytes;
+  size_t size;
+} tw_text;
 
 /* A dense row-major array. As an input the caller owns dims and data, which must stay as they are during the call. */
 typedef struct tw_tensor {

@@ -8,6 +8,7 @@
 
 #include "arrow_array.h"
 #include "casters.h"
+#include "thalweg/stored_types.h"
 
 namespace thalweg::python {
 namespace {
@@ -33,6 +34,21 @@ constexpr std::array<TypeNames, 13> kTypes = {{{DType::kF32, "float32", 'f'},
                                                {DType::kU16, "uint16", 'u'},
                                                {DType::kU32, "uint32", 'u'},
                                                {DType::kU64, "uint64", 'u'}}};
+
+/// Types that numpy has by way of ml_dtypes, or not at all.
+constexpr std::array<TypeNames, 13> kStoredTypes = {{{stored::kF8E4M3FN, "float8_e4m3fn", 0},
+                                                     {stored::kF8E4M3FNUZ, "float8_e4m3fnuz", 0},
+                                                     {stored::kF8E5M2, "float8_e5m2", 0},
+                                                     {stored::kF8E5M2FNUZ, "float8_e5m2fnuz", 0},
+                                                     {stored::kF8E8M0, "float8_e8m0fnu", 0},
+                                                     {stored::kF4E2M1, "float4_e2m1fn", 0},
+                                                     {stored::kI4, "int4", 0},
+                                                     {stored::kU4, "uint4", 0},
+                                                     {stored::kI2, "int2", 0},
+                                                     {stored::kU2, "uint2", 0},
+                                                     {stored::kText, "str", 0},
+                                                     {stored::kSequence, "list", 0},
+                                                     {stored::kNothing, "None", 0}}};
 
 bool find_type(char kind, size_t size, DType& result) {
   for (const TypeNames& type : kTypes) {
@@ -130,11 +146,47 @@ bool tensor_from_odd_numpy(nb::handle object, Tensor& result) {
   return true;
 }
 
+/// numpy arrays of ml_dtypes' numbers of 8 bits and less, which have a byte each there too.
+bool tensor_from_narrow_numpy(nb::handle object, Tensor& result) {
+  const nb::object dtype = nb::getattr(object, "dtype", nb::none());
+  if (dtype.is_none() || !nb::hasattr(object, "__array_interface__")) return false;
+  const std::string name = nb::cast<std::string>(dtype.attr("name"));
+  for (const TypeNames& type : kStoredTypes) {
+    if (name != type.numpy || !stored::is_narrow(type.dtype)) continue;
+    const nb::object plain = nb::module_::import_("numpy").attr("ascontiguousarray")(object).attr("view")("uint8");
+    if (!tensor_from_buffer(plain, result)) return false;
+    result = Tensor::borrow(type.dtype, result.shape(), result.raw(), std::make_shared<Tensor>(result));
+    return true;
+  }
+  return false;
+}
+
+/// numpy arrays of texts, as such or as objects.
+bool tensor_from_texts(nb::handle object, Tensor& result) {
+  const nb::object dtype = nb::getattr(object, "dtype", nb::none());
+  if (dtype.is_none() || !nb::hasattr(object, "__array_interface__")) return false;
+  if (std::strchr("USO", nb::cast<std::string>(dtype.attr("kind")).front()) == nullptr) return false;
+  std::vector<std::string> texts;
+  for (const nb::handle item : object.attr("ravel")().attr("tolist")()) {
+    if (nb::isinstance<nb::bytes>(item)) {
+      const auto bytes = nb::borrow<nb::bytes>(item);
+      texts.emplace_back(bytes.c_str(), bytes.size());
+    } else if (!nb::isinstance<nb::str>(item)) {
+      return false;
+    } else {
+      texts.push_back(nb::cast<std::string>(item));
+    }
+  }
+  result = stored::texts(Shape(nb::cast<std::vector<int64_t>>(object.attr("shape"))), std::move(texts));
+  return true;
+}
+
 }  // namespace
 
 bool tensor_from_array(nb::handle object, Tensor& result) {
-  return tensor_from_buffer(object, result) || tensor_from_odd_numpy(object, result) ||
-         tensor_from_arrow(object, result) || tensor_from_dlpack(object, result);
+  return tensor_from_buffer(object, result) || tensor_from_narrow_numpy(object, result) ||
+         tensor_from_odd_numpy(object, result) || tensor_from_arrow(object, result) ||
+         tensor_from_dlpack(object, result) || tensor_from_texts(object, result);
 }
 
 Tensor to_tensor(nb::handle object) {
@@ -151,7 +203,10 @@ Tensor to_tensor(nb::handle object) {
                            .c_str());
 }
 
-const char* numpy_name(DType dtype) { return kTypes[static_cast<size_t>(dtype)].numpy; }
+const char* numpy_name(DType dtype) {
+  const auto index = static_cast<size_t>(dtype);
+  return index < kTypes.size() ? kTypes[index].numpy : kStoredTypes[index - kTypes.size()].numpy;
+}
 
 bool dtype_from_python(nb::handle object, DType& result) noexcept {
   nb::object named = nb::borrow(object);
@@ -174,15 +229,36 @@ bool dtype_from_python(nb::handle object, DType& result) noexcept {
 
 namespace {
 
-nb::object bf16_to_numpy(const Tensor& tensor) {
+/// As ml_dtypes has it, whose elements have the same bits, or as float32 where that is not installed.
+nb::object odd_to_numpy(const Tensor& tensor) {
   try {
-    const nb::object dtype = nb::module_::import_("ml_dtypes").attr("bfloat16");
-    const Tensor bits = Tensor::borrow(DType::kU16, tensor.shape(), tensor.raw(), std::make_shared<Tensor>(tensor));
+    const nb::object dtype = nb::module_::import_("ml_dtypes").attr(numpy_name(tensor.dtype()));
+    const DType plain = size_of(tensor.dtype()) == 2 ? DType::kU16 : DType::kU8;
+    const Tensor bits = Tensor::borrow(plain, tensor.shape(), tensor.raw(), std::make_shared<Tensor>(tensor));
     return to_numpy(bits).attr("view")(dtype);
   } catch (const nb::python_error& error) {
     if (!error.matches(PyExc_ImportError)) throw;
     return to_numpy(tensor.to(DType::kF32));
   }
+}
+
+/// What is no text in UTF-8 keeps its bytes, as file names do in Python.
+nb::object texts_to_numpy(const Tensor& tensor) {
+  nb::list texts;
+  for (int64_t i = 0; i < tensor.num_elements(); ++i) {
+    const std::string& text = stored::texts_of(tensor)[i];
+    texts.append(nb::steal(PyUnicode_DecodeUTF8(text.data(), static_cast<Py_ssize_t>(text.size()), "surrogateescape")));
+  }
+  const nb::object array = nb::module_::import_("numpy").attr("array")(texts, nb::arg("dtype") = "object");
+  return array.attr("reshape")(nb::cast(tensor.shape().dims()));
+}
+
+nb::object object_to_python(const Tensor& tensor) {
+  if (tensor.dtype() == stored::kText) return texts_to_numpy(tensor);
+  if (tensor.dtype() == stored::kNothing) return nb::none();
+  nb::list items;
+  for (const Tensor& item : stored::items_of(tensor)) items.append(to_numpy(item));
+  return items;
 }
 
 nb::dlpack::dtype to_dlpack(DType dtype) {
@@ -195,7 +271,8 @@ nb::dlpack::dtype to_dlpack(DType dtype) {
 }  // namespace
 
 nb::object to_numpy(const Tensor& tensor) {
-  if (tensor.dtype() == DType::kBF16) return bf16_to_numpy(tensor);
+  if (stored::is_object(tensor.dtype())) return object_to_python(tensor);
+  if (tensor.dtype() == DType::kBF16 || stored::is_narrow(tensor.dtype())) return odd_to_numpy(tensor);
   const nb::capsule owner(new Tensor(tensor), [](void* held) noexcept { delete static_cast<Tensor*>(held); });
   const std::vector<size_t> shape(tensor.shape().begin(), tensor.shape().end());
   const nb::ndarray<nb::numpy> array(tensor.raw(), shape.size(), shape.data(), owner, nullptr,

@@ -8,6 +8,7 @@
 #include "model/classification.h"
 #include "thalweg/c_api.h"
 #include "thalweg/onnx.h"
+#include "thalweg/stored_types.h"
 
 using thalweg::DType;
 using thalweg::InferenceOptions;
@@ -26,7 +27,10 @@ namespace thalweg::capi {
 namespace {
 
 static_assert(static_cast<int>(DType::kF32) == TW_F32 && static_cast<int>(DType::kBool) == TW_BOOL &&
-                  static_cast<int>(DType::kU64) == TW_U64,
+                  static_cast<int>(DType::kU64) == TW_U64 &&
+                  static_cast<int>(thalweg::stored::kF8E4M3FN) == TW_F8E4M3FN &&
+                  static_cast<int>(thalweg::stored::kU2) == TW_U2 &&
+                  static_cast<int>(thalweg::stored::kNothing) == TW_NOTHING,
               "the numbers of tw_dtype are those of DType");
 
 InferenceOptions options_from(const tw_options* given) {
@@ -55,27 +59,6 @@ void describe(const std::vector<ValueDescription>& values, size_t index, const c
 }
 
 }  // namespace
-
-std::vector<Tensor> tensors_from(const tw_tensor* given, size_t count) {
-  TW_REQUIRE(given != nullptr || count == 0, "the inputs are a null pointer");
-  std::vector<Tensor> tensors;
-  for (size_t i = 0; i < count; ++i) {
-    const tw_tensor& one = given[i];
-    TW_REQUIRE(one.dtype >= TW_F32 && one.dtype <= TW_U64, "input ", i, ": element type ", one.dtype, " is unknown");
-    TW_REQUIRE(one.rank >= 0 && (one.rank == 0 || one.dims != nullptr), "input ", i, ": there are no dimensions");
-    std::vector<int64_t> dims(one.dims, one.dims + one.rank);
-    for (const int64_t dim : dims) TW_REQUIRE(dim >= 0, "input ", i, ": dimension ", dim, " is negative");
-    const Shape shape(std::move(dims));
-    const auto dtype = static_cast<DType>(one.dtype);
-    if (shape.num_elements() == 0) {
-      tensors.emplace_back(dtype, shape);
-      continue;
-    }
-    TW_REQUIRE(one.data != nullptr, "input ", i, ": the data is a null pointer");
-    tensors.push_back(Tensor::borrow(dtype, shape, one.data, nullptr));
-  }
-  return tensors;
-}
 
 std::string& last_error() {
   thread_local std::string text;
@@ -178,8 +161,8 @@ tw_status tw_result_tensor(const tw_result* result, size_t index, tw_tensor* ten
   return guarded([&] {
     TW_REQUIRE(index < result->tensors.size(), "there are ", result->tensors.size(), " outputs, none of number ",
                index);
-    const Tensor& from = result->tensors[index];
-    *tensor = {static_cast<int32_t>(from.dtype()), from.shape().rank(), from.shape().dims().data(), from.raw()};
+    // A result belongs to one thread: it may keep what it is asked for.
+    *tensor = view_of(result->tensors[index], const_cast<tw_result*>(result)->views);
   });
 }
 

@@ -26,6 +26,27 @@ void read_attribute(const ComposeContext& context, const AttributeDef& attribute
   }
 }
 
+/// For an op that is made of others itself: its parts, for a node of it that stands in a graph of its own.
+std::vector<Value*> compose(const ComposeContext& context, const OpDef& op, const std::vector<Value*>& inputs,
+                            Attributes attrs) {
+  Graph aside("aside");
+  std::vector<Value*> given;
+  for (size_t i = 0; i < inputs.size(); ++i) {
+    given.push_back(inputs[i] == nullptr ? nullptr : aside.input("input" + std::to_string(i), inputs[i]->type()));
+  }
+  const Node* node = aside.add(op.name, given, std::move(attrs), context.name());
+  for (size_t o = 0; o < node->outputs().size(); ++o) {
+    if (context.wants(o)) aside.mark_output(node->output(o));
+  }
+  const auto find_content = [&](Value* value) -> Value* {
+    for (size_t i = 0; i < inputs.size(); ++i) {
+      if (inputs[i] == value && context.is_known(i)) return context.input(i);
+    }
+    return nullptr;
+  };
+  return op.compose(ComposeContext(context.graph(), *node, inputs, find_content));
+}
+
 std::vector<Value*> convert(const ComposeContext& context, const OpDef& op, const OnnxName& name) {
   context.require(!name.domain.empty() || context.opset() >= name.since, name.name, " of opset ", context.opset(),
                   " is another than that of opset ", name.since, ", which is the oldest supported");
@@ -35,6 +56,7 @@ std::vector<Value*> convert(const ComposeContext& context, const OpDef& op, cons
   for (const AttributeDef& attribute : op.attributes) read_attribute(context, attribute, attrs);
   std::vector<Value*> inputs;
   for (size_t i = 0; i < context.num_inputs(); ++i) inputs.push_back(context.optional(i));
+  if (op.compose) return compose(context, op, inputs, std::move(attrs));
   return context.graph().add(op.name, std::move(inputs), std::move(attrs), context.name())->outputs();
 }
 

@@ -7,6 +7,7 @@
 #include <sstream>
 
 #include "base/text.h"
+#include "thalweg/stored_types.h"
 
 namespace thalweg {
 namespace {
@@ -37,6 +38,7 @@ void count_weight(const TensorType& type, ModelSummary& summary) {
 /// Rather than a shape, an axis or a single number.
 bool holds_weights(const Value* constant) {
   const DType dtype = constant->dtype();
+  if (stored::is_object(dtype)) return false;
   return (is_floating(dtype) || size_of(dtype) == 1) && dtype != DType::kBool && constant->shape().rank() > 0;
 }
 

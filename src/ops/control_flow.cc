@@ -3,11 +3,11 @@
 #include "ops/control_flow.h"
 
 #include <algorithm>
-#include <cstring>
 #include <limits>
 
 #include "base/limits.h"
 #include "graph/host_op.h"
+#include "ops/host_arrays.h"
 
 namespace thalweg {
 namespace {
@@ -38,28 +38,6 @@ class ScannedResults {
   std::vector<std::vector<Tensor>> parts_;
   size_t bytes_ = 0;
 };
-
-/// Tensors of one type, one after another along a dimension of their own at `axis`.
-Tensor stack(const std::vector<Tensor>& parts, int axis) {
-  TW_REQUIRE(!parts.empty(), "there is no iteration to take the shape of a result from");
-  const Shape& each = parts[0].shape();
-  TW_REQUIRE(axis >= 0 && axis <= each.rank(), "axis ", axis, " of a result does not exist");
-  std::vector<int64_t> dims = each.dims();
-  dims.insert(dims.begin() + axis, static_cast<int64_t>(parts.size()));
-  Tensor result(parts[0].dtype(), Shape(dims));
-  const int64_t outer = each.num_elements(0, axis);
-  const size_t inner = static_cast<size_t>(each.num_elements(axis, each.rank())) * size_of(result.dtype());
-  auto* out = static_cast<char*>(result.raw());
-  for (int64_t o = 0; o < outer; ++o) {
-    for (const Tensor& part : parts) {
-      TW_REQUIRE(part.type() == parts[0].type(), "iterations give results of different types, ", parts[0].type(),
-                 " and ", part.type());
-      std::memcpy(out, static_cast<const char*>(part.raw()) + static_cast<size_t>(o) * inner, inner);
-      out += inner;
-    }
-  }
-  return result;
-}
 
 /// What a body without iterations would have given: the declared shape with 0 iterations.
 Tensor no_iterations(const Value* output) {
@@ -94,24 +72,10 @@ std::vector<Tensor> run_loop(const HostContext& call) {
 }
 
 /// Element `index` along `axis`, which goes.
-Tensor take(const Tensor& x, int axis, int64_t index) {
-  const Shape& shape = x.shape();
-  std::vector<int64_t> dims = shape.dims();
+Tensor element(const Tensor& x, int axis, int64_t index) {
+  std::vector<int64_t> dims = x.shape().dims();
   dims.erase(dims.begin() + axis);
-  Tensor result(x.dtype(), Shape(dims));
-  const int64_t outer = shape.num_elements(0, axis);
-  const size_t inner = static_cast<size_t>(shape.num_elements(axis + 1, shape.rank())) * size_of(x.dtype());
-  for (int64_t o = 0; o < outer; ++o) {
-    const auto from = static_cast<size_t>(o * shape[axis] + index) * inner;
-    std::memcpy(static_cast<char*>(result.raw()) + static_cast<size_t>(o) * inner,
-                static_cast<const char*>(x.raw()) + from, inner);
-  }
-  return result;
-}
-
-int normal_axis(int64_t axis, int rank) {
-  TW_REQUIRE(axis >= -rank && axis < rank, "axis ", axis, " does not exist");
-  return static_cast<int>(axis < 0 ? axis + rank : axis);
+  return take(x, axis, {index}).reshaped(Shape(std::move(dims)));
 }
 
 /// What the attributes say of each scanned input or output; what they leave out is 0.
@@ -125,14 +89,14 @@ std::vector<Tensor> run_scan_once(const HostContext& call, std::vector<Tensor> s
                                   const std::vector<Tensor>& scanned, const ScanOrder& in, const ScanOrder& out) {
   const std::vector<Value*>& body_outputs = call.body("body").outputs();
   TW_REQUIRE(!scanned.empty() && body_outputs.size() >= state.size(), "it does not fit its body");
-  const int64_t steps = scanned[0].shape()[normal_axis(in.axis(0), scanned[0].shape().rank())];
+  const int64_t steps = scanned[0].shape()[checked_axis(in.axis(0), scanned[0].shape().rank())];
   ScannedResults gathered(body_outputs.size() - state.size());
   for (int64_t step = 0; step < steps; ++step) {
     std::vector<Tensor> inputs = state;
     for (size_t i = 0; i < scanned.size(); ++i) {
-      const int axis = normal_axis(in.axis(i), scanned[i].shape().rank());
+      const int axis = checked_axis(in.axis(i), scanned[i].shape().rank());
       TW_REQUIRE(scanned[i].shape()[axis] == steps, "scanned inputs have different lengths");
-      inputs.push_back(take(scanned[i], axis, in.reverse(i) ? steps - 1 - step : step));
+      inputs.push_back(element(scanned[i], axis, in.reverse(i) ? steps - 1 - step : step));
     }
     const std::vector<Tensor> outputs = call.run_body("body", inputs);
     for (size_t i = 0; i < state.size(); ++i) state[i] = outputs[i];
@@ -142,15 +106,38 @@ std::vector<Tensor> run_scan_once(const HostContext& call, std::vector<Tensor> s
   for (size_t i = 0; i < results.size(); ++i) {
     if (out.reverse(i)) std::reverse(results[i].begin(), results[i].end());
     TW_REQUIRE(!results[i].empty(), "there is nothing to scan");
-    state.push_back(stack(results[i], normal_axis(out.axis(i), results[i][0].shape().rank() + 1)));
+    state.push_back(stack(results[i], checked_axis(out.axis(i), results[i][0].shape().rank() + 1)));
   }
   return state;
 }
 
+/// As opset 8 has it: behind an input for lengths, everything has a batch first, whose elements are scanned one by one.
+std::vector<Tensor> run_batched_scan(const HostContext& call, size_t num_scanned) {
+  TW_REQUIRE(!call.has(0), "lengths that differ within the batch are not supported");
+  TW_REQUIRE(num_scanned < call.num_inputs() && call.input(1).shape().rank() > 0, "there is no batch");
+  const int64_t batch = call.input(1).shape()[0];
+  const ScanOrder in{{}, call.integers("directions")};
+  std::vector<std::vector<Tensor>> results;
+  for (int64_t n = 0; n < batch; ++n) {
+    std::vector<Tensor> state, scanned;
+    for (size_t i = 1; i < call.num_inputs(); ++i) {
+      const Tensor& given = call.input(i);
+      TW_REQUIRE(given.shape().rank() > 0 && given.shape()[0] == batch, "input ", i, " has another batch than ", batch);
+      (i + num_scanned < call.num_inputs() ? state : scanned).push_back(element(given, 0, n));
+    }
+    const std::vector<Tensor> once = run_scan_once(call, state, scanned, in, {});
+    results.resize(once.size());
+    for (size_t o = 0; o < once.size(); ++o) results[o].push_back(once[o]);
+  }
+  std::vector<Tensor> stacked;
+  for (const std::vector<Tensor>& parts : results) stacked.push_back(stack(parts, 0));
+  return stacked;
+}
+
 std::vector<Tensor> run_scan(const HostContext& call) {
-  TW_REQUIRE(call.integer("opset", 9) >= 9, "the batched form of opset 8 is not supported");
   const auto num_scanned = static_cast<size_t>(call.integer("num_scan_inputs", 0));
   TW_REQUIRE(num_scanned >= 1 && num_scanned <= call.num_inputs(), "num_scan_inputs does not fit");
+  if (call.integer("opset", 9) < 9) return run_batched_scan(call, num_scanned);
   std::vector<Tensor> state, scanned;
   for (size_t i = 0; i < call.num_inputs(); ++i) {
     (i + num_scanned < call.num_inputs() ? state : scanned).push_back(call.input(i));

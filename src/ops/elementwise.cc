@@ -10,6 +10,7 @@
 #include "tensor/dtype.h"
 #include "thalweg/ops/reduce.h"
 #include "thalweg/ops/shape.h"
+#include "thalweg/stored_types.h"
 
 namespace thalweg {
 
@@ -75,7 +76,9 @@ void cast_gradient(GradientContext& context) {
 }
 
 void convert(const ReferenceCall& call) {
-  const Tensor converted = call.in(0).to(call.out().dtype());
+  const DType to = call.out().dtype();
+  const stored::Narrowing how{call.attrs().flag("saturate"), call.attrs().text("round_mode")};
+  const Tensor converted = stored::is_narrow(to) ? stored::narrowed(call.in(0), to, how) : call.in(0).to(to);
   std::memcpy(call.out().raw(), converted.raw(), converted.num_bytes());
 }
 
@@ -102,7 +105,9 @@ const RegisterOp kWhere(op::kWhere, 3, "Elements of a where a condition holds, o
                         where_gradient, {},
                         {.reference = choose, .traits = Trait::kElementwise, .onnx = {{"Where", 9}}});
 const RegisterOp kCast(op::kCast, 1, "The same numbers in another element type.", infer_cast, cast_gradient,
-                       {attr::dtype("to", "", "that type").needed()},
+                       {attr::dtype("to", "", "that type").needed(),
+                        attr::flag("saturate", "floats too large for 8 bits become the largest of them", true),
+                        attr::text("round_mode", "up", "towards which power of two").one_of({"up", "down", "nearest"})},
                        {.reference = convert, .traits = Trait::kElementwise | Trait::kSameIfSameType});
 const RegisterOp kNot(op::kLogicalNot, 1, "Whether x is false.", same_as_input(), nullptr, {},
                       {.zero_gradient = true,

@@ -1,10 +1,10 @@
 // Copyright The Thalweg Authors. SPDX-License-Identifier: Apache-2.0
 // Operators that keep as many elements as the data decides.
 #include <algorithm>
-#include <cstring>
 #include <numeric>
 
 #include "graph/host_op.h"
+#include "ops/host_arrays.h"
 #include "tensor/dtype.h"
 
 namespace thalweg {
@@ -42,28 +42,8 @@ Rows rows_of(const Tensor& x, int axis) {
           static_cast<size_t>(x.shape().num_elements(axis + 1, x.shape().rank())) * size_of(x.dtype())};
 }
 
-/// Elements `kept` along `axis`, in that order.
-Tensor take(const Tensor& x, int axis, const std::vector<int64_t>& kept) {
-  const Rows rows = rows_of(x, axis);
-  Shape shape = x.shape();
-  shape[axis] = static_cast<int64_t>(kept.size());
-  Tensor result(x.dtype(), shape);
-  auto* out = static_cast<char*>(result.raw());
-  for (int64_t o = 0; o < rows.outer; ++o) {
-    for (const int64_t index : kept) {
-      std::memcpy(out, static_cast<const char*>(x.raw()) + static_cast<size_t>(o * rows.size + index) * rows.inner,
-                  rows.inner);
-      out += rows.inner;
-    }
-  }
-  return result;
-}
-
 int axis_of(const HostContext& call, const Tensor& x) {
-  const int64_t axis = call.integer("axis", 0);
-  const int rank = x.shape().rank();
-  TW_REQUIRE(axis >= -rank && axis < rank, "axis ", axis, " does not exist");
-  return static_cast<int>(axis < 0 ? axis + rank : axis);
+  return checked_axis(call.integer("axis", 0), x.shape().rank());
 }
 
 std::vector<Tensor> compress(const HostContext& call) {
@@ -99,7 +79,10 @@ Tensor from(const std::vector<int64_t>& values) {
 
 std::vector<Tensor> unique(const HostContext& call) {
   const bool flat = !call.has_attribute("axis");
-  const Tensor x = flat ? call.input(0).reshaped({call.input(0).num_elements()}) : call.input(0);
+  const DType dtype = call.input(0).dtype();
+  const bool two_bytes = dtype == DType::kBF16 || dtype == DType::kF16;
+  const Tensor given = two_bytes ? call.input(0).to(DType::kF32) : call.input(0);
+  const Tensor x = flat ? given.reshaped({given.num_elements()}) : given;
   const int axis = flat ? 0 : axis_of(call, x);
   const Rows rows = rows_of(x, axis);
   std::vector<int64_t> order(static_cast<size_t>(rows.size));
@@ -133,7 +116,7 @@ std::vector<Tensor> unique(const HostContext& call) {
     first = first_again;
     counts = counts_again;
   }
-  return {take(x, axis, first), from(first), from(inverse), from(counts)};
+  return {take(x, axis, first).to(dtype), from(first), from(inverse), from(counts)};
 }
 
 const RegisterHost kNonZero("onnx.NonZero", non_zero);

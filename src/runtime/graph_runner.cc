@@ -11,6 +11,7 @@
 #include "graph/host_op.h"
 #include "runtime/compile_for_inference.h"
 #include "runtime/segment_builder.h"
+#include "thalweg/stored_types.h"
 
 namespace thalweg {
 
@@ -66,7 +67,7 @@ StepProfile host_step(const Node& node, const std::vector<Tensor>& results, doub
   for (const Tensor& result : results) {
     if (!result.defined()) continue;
     step.outputs.push_back("plain " + std::string(name_of(result.dtype())) + " " + result.shape().to_string());
-    step.output_bytes += result.num_bytes();
+    if (!stored::is_object(result.dtype())) step.output_bytes += result.num_bytes();
   }
   step.milliseconds = milliseconds;
   return step;

@@ -7,6 +7,7 @@
 #include "base/text.h"
 #include "graph/op_registry.h"
 #include "ops/control_flow.h"
+#include "thalweg/stored_types.h"
 
 namespace thalweg {
 
@@ -30,7 +31,13 @@ bool SegmentBuilder::at_hand(const Value* value) const {
   return index < contents_.size() && contents_[index].defined();
 }
 
+bool SegmentBuilder::is_object(const Value* value) const {
+  if (value->kind() == Value::Kind::kConstant) return stored::is_object(value->data().dtype());
+  return at_hand(value) && stored::is_object(contents_[static_cast<size_t>(value->id())].dtype());
+}
+
 Value* SegmentBuilder::define(const Value* original, Graph& target) {
+  if (is_object(original)) return nullptr;  // no program holds it
   switch (original->kind()) {
     case Value::Kind::kConstant: return target.constant(original->data());
     case Value::Kind::kParameter: return target.held_parameter(original->name(), original->type());
@@ -75,8 +82,14 @@ void SegmentBuilder::convert_nodes() {
   for (size_t i = 0; i < graph_.nodes().size(); ++i) {
     if (plan_.done[i]) continue;
     const Node& node = *graph_.nodes()[i];
-    if (node.op().host && !node.op().compose && !is_choice(node)) {
+    const bool takes_object = std::any_of(node.inputs().begin(), node.inputs().end(),
+                                          [&](const Value* value) { return value != nullptr && is_object(value); });
+    if (node.op().host && (takes_object || (!node.op().compose && !is_choice(node)))) {
       for_host_[i] = true;
+      continue;
+    }
+    if (takes_object) {
+      unsupported.push_back(describe(node) + ": takes numbers, not texts, sequences or nothing");
       continue;
     }
     std::string problem;
@@ -95,7 +108,7 @@ void SegmentBuilder::choose_host_nodes() {
   for (size_t i = 0; i < graph_.nodes().size(); ++i) {
     const std::vector<Value*>& inputs = graph_.nodes()[i]->inputs();
     const bool ready = std::all_of(inputs.begin(), inputs.end(), [&](const Value* value) {
-      return value == nullptr || specializer_.find(value) != nullptr;
+      return value == nullptr || is_object(value) || specializer_.find(value) != nullptr;
     });
     if (for_host_[i] && ready) plan_.host_nodes.push_back(i);
   }

@@ -48,6 +48,8 @@ class SegmentBuilder : private ValueSource {
   void choose_host_nodes();
   void choose_outputs();
   bool at_hand(const Value* value) const;
+  /// A value at hand, or a constant, of texts, a sequence or nothing: only the host computes with those.
+  bool is_object(const Value* value) const;
 
   const Graph& graph_;
   const std::string& name_;

@@ -4,6 +4,8 @@
 #include <array>
 #include <bit>
 
+#include "thalweg/stored_types.h"
+
 namespace thalweg {
 namespace {
 
@@ -14,7 +16,10 @@ struct DTypeInfo {
   bool floating;
 };
 
-constexpr std::array<DTypeInfo, 13> kTypes = {{
+/// An object has no size.
+constexpr size_t kNoSize = 0;
+
+constexpr std::array<DTypeInfo, 26> kTypes = {{
     {DType::kF32, "f32", 4, true},
     {DType::kF64, "f64", 8, true},
     {DType::kBF16, "bf16", 2, true},
@@ -28,6 +33,19 @@ constexpr std::array<DTypeInfo, 13> kTypes = {{
     {DType::kU16, "u16", 2, false},
     {DType::kU32, "u32", 4, false},
     {DType::kU64, "u64", 8, false},
+    {stored::kF8E4M3FN, "f8e4m3fn", 1, false},
+    {stored::kF8E4M3FNUZ, "f8e4m3fnuz", 1, false},
+    {stored::kF8E5M2, "f8e5m2", 1, false},
+    {stored::kF8E5M2FNUZ, "f8e5m2fnuz", 1, false},
+    {stored::kF8E8M0, "f8e8m0", 1, false},
+    {stored::kF4E2M1, "f4e2m1", 1, false},
+    {stored::kI4, "i4", 1, false},
+    {stored::kU4, "u4", 1, false},
+    {stored::kI2, "i2", 1, false},
+    {stored::kU2, "u2", 1, false},
+    {stored::kText, "text", kNoSize, false},
+    {stored::kSequence, "sequence", kNoSize, false},
+    {stored::kNothing, "nothing", kNoSize, false},
 }};
 
 const DTypeInfo& info(DType dtype) {
@@ -38,7 +56,11 @@ const DTypeInfo& info(DType dtype) {
 
 }  // namespace
 
-size_t size_of(DType dtype) { return info(dtype).bytes; }
+size_t size_of(DType dtype) {
+  const DTypeInfo& found = info(dtype);
+  TW_REQUIRE(found.bytes != kNoSize, "a value of type ", found.name, " is no array of numbers");
+  return found.bytes;
+}
 const char* name_of(DType dtype) { return info(dtype).name; }
 bool is_floating(DType dtype) { return info(dtype).floating; }
 
@@ -46,7 +68,9 @@ DType dtype_from_name(const std::string& name) {
   for (const DTypeInfo& entry : kTypes) {
     if (name == entry.name) return entry.dtype;
   }
-  raise("unknown element type '", name, "'; known: f32 f64 bf16 f16 i8 u8 i32 i64 bool i16 u16 u32 u64");
+  std::string known;
+  for (const DTypeInfo& entry : kTypes) known += std::string(" ") + entry.name;
+  raise("unknown element type '", name, "'; known:", known);
 }
 
 std::ostream& operator<<(std::ostream& out, DType dtype) { return out << name_of(dtype); }

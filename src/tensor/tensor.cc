@@ -6,6 +6,7 @@
 
 #include "base/limits.h"
 #include "tensor/dtype.h"
+#include "thalweg/stored_types.h"
 
 namespace thalweg {
 namespace {
@@ -48,6 +49,7 @@ Tensor Tensor::borrow(DType dtype, Shape shape, void* data, std::shared_ptr<void
 
 double Tensor::item() const {
   TW_REQUIRE(defined() && num_elements_ == 1, "item() needs a tensor of one element, got shape ", shape_);
+  if (stored::is_narrow(dtype_)) return stored::widened(*this).item();
   return dispatch(dtype_, [&](auto tag) {
     using T = decltype(tag);
     return convert_element<double>(*data<T>());
@@ -55,6 +57,7 @@ double Tensor::item() const {
 }
 
 Tensor Tensor::clone() const {
+  if (stored::is_object(dtype_)) return *this;  // nobody changes those
   Tensor copy(dtype_, shape_);
   std::memcpy(copy.raw(), raw(), num_bytes());
   return copy;
@@ -81,6 +84,8 @@ Tensor Tensor::rows(int64_t begin, int64_t end) const {
 
 Tensor Tensor::to(DType dtype) const {
   if (dtype == dtype_) return *this;
+  if (stored::is_narrow(dtype)) return stored::narrowed(*this, dtype);
+  if (stored::is_narrow(dtype_)) return stored::widened(*this).to(dtype);
   Tensor result(dtype, shape_);
   dispatch(dtype_, [&](auto from_tag) {
     using From = decltype(from_tag);

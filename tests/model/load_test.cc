@@ -101,10 +101,27 @@ TEST(LoadedModel, GraphsThatCannotBeOrderedAreErrors) {
 
 TEST(LoadedModel, OpsetsOutOfRangeAreRefused) {
   onnx::ModelProto model = small_model();
-  model.opset_import = {{"", 6}};
-  EXPECT_THAT(error_text([&] { Model::load_bytes(bytes_of(model)); }), HasSubstr("opset 6"));
+  model.opset_import = {{"", 0}};
+  EXPECT_THAT(error_text([&] { Model::load_bytes(bytes_of(model)); }), HasSubstr("opset 0"));
   model.opset_import = {{"", 1000}};
   EXPECT_THAT(error_text([&] { Model::load_bytes(bytes_of(model)); }), HasSubstr("opset 1000"));
+}
+
+/// Before opset 7 nodes said whether operands are lined up, and from which dimension on.
+TEST(LoadedModel, OldOpsetsLineOperandsUpWhereTheNodeSays) {
+  onnx::NodeProto add = node("Add", {"x", "b"}, {"y"});
+  add.attribute = {integer("broadcast", 1), integer("axis", 0)};
+  onnx::ModelProto model = model_of({add}, {value_info("x", {2, 3}), value_info("b", {2})}, {value_info("y", {2, 3})});
+  model.opset_import = {{"", 6}};
+  const Tensor x = Tensor::zeros(DType::kF32, {2, 3}), b = Tensor::from<float>({2}, {1, 2});
+  const Tensor y = Model::load_bytes(bytes_of(model)).predict({x, b})[0];
+  EXPECT_EQ(y.data<float>()[2], 1.0F);
+  EXPECT_EQ(y.data<float>()[3], 2.0F);
+  model.graph.node[0].attribute[1] = integer("axis", 5);
+  EXPECT_THAT(error_text([&] {
+                Model::load_bytes(bytes_of(model)).predict({x, b});
+              }),
+              AllOf(HasSubstr("Add_node"), HasSubstr("axis 5")));
 }
 
 TEST(LoadedModel, NodesInAnyOrder) {

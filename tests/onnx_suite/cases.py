@@ -47,7 +47,7 @@ def _light(case):
 
 
 def load(case):
-    """The model, and pairs of inputs and expected outputs; None stands for what is not a tensor."""
+    """The model, and pairs of inputs and expected outputs; lists stand for sequences, None for an empty optional."""
     if case.model is not None:
         return case.model, [([_array(v) for v in i], [_array(v) for v in o]) for i, o in case.data_sets]
     if case.url is not None:

@@ -8,7 +8,15 @@ import numpy as np
 
 # In the order of tw_dtype.
 DTYPES = [np.dtype(t) for t in (np.float32, np.float64, ml_dtypes.bfloat16, np.float16, np.int8, np.uint8, np.int32,
-                                np.int64, np.bool_, np.int16, np.uint16, np.uint32, np.uint64)]
+                                np.int64, np.bool_, np.int16, np.uint16, np.uint32, np.uint64, ml_dtypes.float8_e4m3fn,
+                                ml_dtypes.float8_e4m3fnuz, ml_dtypes.float8_e5m2, ml_dtypes.float8_e5m2fnuz,
+                                ml_dtypes.float8_e8m0fnu, ml_dtypes.float4_e2m1fn, ml_dtypes.int4, ml_dtypes.uint4,
+                                ml_dtypes.int2, ml_dtypes.uint2)]
+TEXT, SEQUENCE, NOTHING = 23, 24, 25
+
+
+class Text(ctypes.Structure):
+    _fields_ = [("bytes", ctypes.c_char_p), ("size", ctypes.c_size_t)]
 
 
 class Tensor(ctypes.Structure):
@@ -73,20 +81,34 @@ class Library:
             self.lib.tw_result_free(result)
 
 
+def _elements(array):
+    """The dtype, shape, memory and what must live as long, of an array, a list or None."""
+    if array is None:
+        return NOTHING, (), None, []
+    if isinstance(array, list):
+        tensors, kept = as_tensors(array)
+        return SEQUENCE, (len(array),), tensors, kept
+    array = np.asarray(array)
+    if array.dtype.kind in "OUS":
+        texts = [text if isinstance(text, bytes) else str(text).encode() for text in array.ravel()]
+        return TEXT, array.shape, (Text * len(texts))(*[Text(text, len(text)) for text in texts]), texts
+    if array.dtype not in DTYPES:
+        raise Refused(f"an input of type {array.dtype} cannot be passed")
+    array = np.ascontiguousarray(array).reshape(array.shape)
+    return DTYPES.index(array.dtype), array.shape, array.ctypes.data, [array]
+
+
 def as_tensors(arrays):
-    """Arrays as the C interface takes them, and what must live as long as they are used."""
+    """Arrays, lists of them (sequences) and None as the C interface takes them, and what must live as long as they are
+    used."""
     tensors = (Tensor * len(arrays))()
     kept = []
     for tensor, array in zip(tensors, arrays):
-        if isinstance(array, np.generic):
-            array = np.asarray(array)
-        if not isinstance(array, np.ndarray) or array.dtype not in DTYPES:
-            raise Refused(f"an input of type {getattr(array, 'dtype', type(array))} cannot be passed")
-        array = np.ascontiguousarray(array).reshape(array.shape)
-        dims = (ctypes.c_int64 * array.ndim)(*array.shape)
-        kept += [array, dims]
-        tensor.dtype, tensor.rank = DTYPES.index(array.dtype), array.ndim
-        tensor.dims, tensor.data = dims, array.ctypes.data
+        dtype, shape, data, own = _elements(array)
+        dims = (ctypes.c_int64 * len(shape))(*shape)
+        kept += [own, dims, data]
+        tensor.dtype, tensor.rank, tensor.dims = dtype, len(shape), dims
+        tensor.data = ctypes.cast(data, ctypes.c_void_p) if isinstance(data, ctypes.Array) else data
     return tensors, kept
 
 
@@ -113,7 +135,22 @@ class Model:
     def _copy(self, result, index):
         tensor = Tensor()
         self.library.check(self.library.lib.tw_result_tensor(result, ctypes.c_size_t(index), ctypes.byref(tensor)))
+        return self._array(tensor)
+
+    def _array(self, tensor):
+        """An array, a list of arrays for a sequence, or None."""
+        if tensor.dtype == NOTHING:
+            return None
         shape = [tensor.dims[d] for d in range(tensor.rank)]
+        count = int(np.prod(shape, dtype=np.int64))
+        if tensor.dtype == SEQUENCE:
+            items = ctypes.cast(tensor.data, ctypes.POINTER(Tensor))
+            return [self._array(items[i]) for i in range(count)]
+        if tensor.dtype == TEXT:
+            texts = ctypes.cast(tensor.data, ctypes.POINTER(Text))
+            found = [ctypes.string_at(texts[i].bytes, texts[i].size).decode() for i in range(count)]
+            array = np.empty(count, object)
+            array[:] = found
+            return array.reshape(shape)
         dtype = DTYPES[tensor.dtype]
-        size = int(np.prod(shape, dtype=np.int64)) * dtype.itemsize
-        return np.frombuffer(ctypes.string_at(tensor.data, size), dtype).reshape(shape)
+        return np.frombuffer(ctypes.string_at(tensor.data, count * dtype.itemsize), dtype).reshape(shape)

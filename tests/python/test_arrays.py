@@ -41,6 +41,21 @@ def test_bfloat16():
     np.testing.assert_array_equal(back.astype("float32"), array.astype("float32"))
 
 
+@pytest.mark.parametrize("name", ["float8_e4m3fn", "float8_e5m2", "float4_e2m1fn", "int4", "uint4", "int2"])
+def test_numbers_of_few_bits(name):
+    array = np.array([[0, 1], [1, 0]]).astype(getattr(ml_dtypes, name))
+    back = round_trip(array)
+    assert back.dtype == array.dtype
+    np.testing.assert_array_equal(back.astype("float32"), array.astype("float32"))
+
+
+def test_texts():
+    for array in (np.array([["a", "\u00e4b"]]), np.array([["a", "\u00e4b"]], dtype=object), np.array([[b"a", "\u00e4b".encode()]])):
+        back = round_trip(array)
+        assert back.dtype == object and back.shape == (1, 2)
+        assert back.tolist() == [["a", "\u00e4b"]]
+
+
 def test_arrow_arrays():
     np.testing.assert_array_equal(round_trip(pa.array([1.5, 2.5, 3.5])), [1.5, 2.5, 3.5])
     np.testing.assert_array_equal(round_trip(pa.array([1, 2, 3, 4], pa.int32()).slice(1, 2)), [2, 3])

@@ -42,6 +42,7 @@ MAY_USE = {
 PUBLIC_HEADER = {
     "error": "base",
     "input_error": "base",
+    "stored_types": "tensor",
     "warning": "base",
     "losses": "nn",
     "masks": "nn",

@@ -15,7 +15,7 @@ from tracked import ROOT, report, tracked_files
 _OTHER_MEANINGS = {
     "src/nn/metrics/": {"threshold"},  # an option of metrics
     "src/nn/": {"add", "conv", "dropout", "embedding", "linear", "lstm", "relu"},  # parts of weights' names, modes
-    "src/formats/onnx/": {"ceil", "clip", "floor", "linear", "split", "tanh", "threshold"},  # ONNX's attributes, modes
+    "src/formats/onnx/": {"ceil", "clip", "floor", "linear", "silu", "split", "tanh", "threshold"},  # ONNX's attributes, modes
     "src/runtime/kernels/": {"add", "mul"},  # how updates meet what is there
     "src/optimize/": {"split"},  # an attribute of ONNX's
     "src/optim/ftrl.cc": {"linear"},  # a slot
@@ -31,8 +31,8 @@ _TEXT = re.compile(r'"(\w+)"')
 
 
 def op_names():
-    """All that src/ops names, in ids.h or in a row of a table."""
-    names = set(_ID.findall((ROOT / "src/ops/ids.h").read_text()))
+    """All that src/ops names, in ids.h, ids_rare.h or in a row of a table."""
+    names = set().union(*(_ID.findall((ROOT / "src/ops" / ids).read_text()) for ids in ("ids.h", "ids_rare.h")))
     for path in (ROOT / "src/ops").glob("*.cc"):
         names.update(_ROW.findall(path.read_text()))
     return names

@@ -13,6 +13,7 @@
 #include "formats/onnx/training_form.h"
 #include "graph/compose.h"
 #include "graph/host_op.h"
+#include "thalweg/stored_types.h"
 
 namespace thalweg::onnx {
 namespace {
@@ -171,7 +172,17 @@ TensorProto Exporter::tensor_proto(const std::string& name, const Tensor& tensor
   proto.name = name;
   proto.dims = tensor.shape().dims();
   proto.data_type = data_type_of(tensor.dtype());
+  if (tensor.dtype() == stored::kText) {
+    const std::string* first = stored::texts_of(tensor);
+    proto.string_data.assign(first, first + tensor.num_elements());
+    return proto;
+  }
   proto.has_raw_data = true;
+  if (const Tensor packed = packed_bytes(tensor); packed.defined()) {
+    proto.raw_data = {static_cast<const char*>(packed.raw()), packed.num_bytes()};
+    tensors_.push_back(packed);
+    return proto;
+  }
   proto.raw_data = {static_cast<const char*>(tensor.raw()), tensor.num_bytes()};
   tensors_.push_back(tensor);
   return proto;

@@ -1,33 +1,52 @@
 // Copyright The Thalweg Authors. SPDX-License-Identifier: Apache-2.0
 // Attention and rotary position embeddings.
+#include "formats/onnx/import_attention.h"
+
 #include <cmath>
 #include <limits>
 
-#include "formats/onnx/import_common.h"
 #include "formats/onnx/tensor_data.h"
 #include "thalweg/ops.h"
 
 namespace thalweg::onnx {
-namespace {
 
-constexpr double kMasked = -std::numeric_limits<double>::infinity();
-
-enum Input : size_t { kQ, kK, kV, kMask, kPastKey, kPastValue, kLengths };
-
-/// [B, T, heads * D] as [B, heads, T, D].
 Value* by_head(const NodeContext& context, Value* x, int64_t heads) {
   if (x->shape().rank() == 4) return x;
   context.require(x->shape().rank() == 3 && heads > 0, "inputs of shape ", x->shape(), " need a number of heads");
   return ops::transpose(ops::reshape(x, {0, 0, heads, -1}), {0, 2, 1, 3});
 }
 
-/// Each head of keys or values for `times` heads of queries.
 Value* repeat_heads(Value* x, int64_t times) {
   if (times == 1) return x;
   const Shape shape = x->shape();
   Value* spread = ops::expand(ops::unsqueeze(x, {2}), {shape[0], shape[1], times, shape[2], shape[3]});
   return ops::reshape(spread, {shape[0], shape[1] * times, shape[2], shape[3]});
 }
+
+Value* turned(Value* x, Value* cosine, Value* sine, bool interleaved, int64_t width) {
+  const Shape shape = x->shape();
+  const int64_t half = width / 2;
+  const auto part = [&](int64_t index) {
+    return interleaved ? ops::slice(x, {index}, {width}, {3}, {2})
+                       : ops::slice(x, {index * half}, {(index + 1) * half}, {3});
+  };
+  cosine = ops::unsqueeze(cosine, {2});
+  sine = ops::unsqueeze(sine, {2});
+  Value* real = ops::sub(ops::mul(cosine, part(0)), ops::mul(sine, part(1)));
+  Value* imaginary = ops::add(ops::mul(sine, part(0)), ops::mul(cosine, part(1)));
+  Value* y = ops::concat({real, imaginary}, 3);
+  if (interleaved) {
+    y = ops::reshape(ops::concat({ops::unsqueeze(real, {4}), ops::unsqueeze(imaginary, {4})}, 4),
+                     {shape[0], shape[1], shape[2], width});
+  }
+  return width < shape[3] ? ops::concat({y, ops::slice(x, {width}, {shape[3]}, {3})}, 3) : y;
+}
+
+namespace {
+
+constexpr double kMasked = -std::numeric_limits<double>::infinity();
+
+enum Input : size_t { kQ, kK, kV, kMask, kPastKey, kPastValue, kLengths };
 
 /// What is added to the scores: 0 where a query sees a key, -infinity where it does not.
 Value* as_bias(const NodeContext& context, Value* seen, DType dtype) {
@@ -175,24 +194,12 @@ Value* rotary_embedding(const NodeContext& context) {
     cosine = ops::gather(cosine, context.input(3), 0);
     sine = ops::gather(sine, context.input(3), 0);
   }
-  int64_t turned = context.integer("rotary_embedding_dim", 0);
-  if (turned == 0) turned = shape[3];
-  const int64_t half = turned / 2;
-  cosine = ops::unsqueeze(ops::slice(cosine, {0}, {half}, {2}), {2});
-  sine = ops::unsqueeze(ops::slice(sine, {0}, {half}, {2}), {2});
-  const bool interleaved = context.flag("interleaved", false);
-  const auto part = [&](int64_t index) {
-    return interleaved ? ops::slice(x, {index}, {turned}, {3}, {2})
-                       : ops::slice(x, {index * half}, {(index + 1) * half}, {3});
-  };
-  Value* real = ops::sub(ops::mul(cosine, part(0)), ops::mul(sine, part(1)));
-  Value* imaginary = ops::add(ops::mul(sine, part(0)), ops::mul(cosine, part(1)));
-  Value* y = ops::concat({real, imaginary}, 3);
-  if (interleaved) {
-    y = ops::reshape(ops::concat({ops::unsqueeze(real, {4}), ops::unsqueeze(imaginary, {4})}, 4),
-                     {shape[0], shape[1], shape[2], turned});
-  }
-  if (turned < shape[3]) y = ops::concat({y, ops::slice(x, {turned}, {shape[3]}, {3})}, 3);
+  int64_t width = context.integer("rotary_embedding_dim", 0);
+  if (width == 0) width = shape[3];
+  const int64_t half = width / 2;
+  cosine = ops::slice(cosine, {0}, {half}, {2});
+  sine = ops::slice(sine, {0}, {half}, {2});
+  Value* y = turned(x, cosine, sine, context.flag("interleaved", false), width);
   return flat ? ops::reshape(y, original.dims()) : ops::transpose(y, {0, 2, 1, 3});
 }
 

@@ -16,6 +16,17 @@ Value* absolute(Value* x) {
   return ops::where(ops::less(x, zero_like(x)), ops::sub(zero_like(x), x), x);
 }
 
+Value* aligned_operand(const NodeContext& context) {
+  Value* b = context.input(1);
+  if (context.opset() >= 7 || !context.flag("broadcast", false) || !context.has_attribute("axis")) return b;
+  const int rank = context.input(0)->shape().rank();
+  const int64_t axis = normal_axis(context, context.integer("axis", 0), rank);
+  std::vector<int64_t> after;
+  context.require(b->shape().rank() <= rank - axis, "input 1 of shape ", b->shape(), " does not fit at axis ", axis);
+  for (int64_t d = axis + b->shape().rank(); d < rank; ++d) after.push_back(d - axis);
+  return after.empty() ? b : ops::unsqueeze(b, after);
+}
+
 Value* positions_of(const NodeContext& context, int64_t count) {
   Tensor positions(DType::kI64, {count});
   std::iota(positions.data<int64_t>(), positions.data<int64_t>() + count, int64_t{0});

@@ -9,6 +9,9 @@ namespace thalweg::onnx {
 Value* zero_like(Value* x);
 /// Of integers as well.
 Value* absolute(Value* x);
+/// Input 1 as broadcasting lines it up with input 0. Before opset 7 that was only done where the node asked for it, and
+/// at dimensions that it could choose.
+Value* aligned_operand(const NodeContext& context);
 /// A constant i64 [count]: 0, 1, 2, ...
 Value* positions_of(const NodeContext& context, int64_t count);
 /// A possibly negative axis of a value with `rank` dimensions; throws if there is no such axis.

@@ -72,17 +72,21 @@ Value* range(const NodeContext& context) {
   context.require(step.item() != 0, "delta is 0");
   const double count = std::max(0.0, std::ceil((limit.item() - start.item()) / step.item()));
   context.require(count < 1e9, "the range has ", count, " elements");
-  Tensor result(start.dtype(), {static_cast<int64_t>(count)});
-  dispatch_arithmetic(start.dtype(), [&](auto tag) {
+  const DType dtype = start.dtype();
+  const bool two_bytes = dtype == DType::kF16 || dtype == DType::kBF16;
+  const DType wide = two_bytes ? DType::kF32 : dtype;
+  const Tensor from = start.to(wide), by = step.to(wide);
+  Tensor result(wide, {static_cast<int64_t>(count)});
+  dispatch_arithmetic(wide, [&](auto tag) {
     using T = decltype(tag);
     // Sums of integers wrap, in a type for which that is defined.
     using Sum = std::conditional_t<std::is_integral_v<T>, uint64_t, T>;
-    const auto first = static_cast<Sum>(start.data<T>()[0]), delta = static_cast<Sum>(step.data<T>()[0]);
+    const auto first = static_cast<Sum>(from.data<T>()[0]), delta = static_cast<Sum>(by.data<T>()[0]);
     for (int64_t i = 0; i < result.num_elements(); ++i) {
       result.data<T>()[i] = static_cast<T>(first + static_cast<Sum>(i) * delta);
     }
   });
-  return context.constant(result);
+  return context.constant(result.to(dtype));
 }
 
 Value* eye_like(const NodeContext& context) {

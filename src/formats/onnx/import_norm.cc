@@ -2,7 +2,9 @@
 // Normalisations, softmax and dropout.
 #include "formats/onnx/import_common.h"
 #include "formats/onnx/import_graph.h"
+#include "formats/onnx/import_random.h"
 #include "nn/layers/learning_batch_norm.h"
+#include "ops/random.h"
 #include "thalweg/ops.h"
 
 namespace thalweg::onnx {
@@ -160,6 +162,13 @@ Value* softmax(const NodeContext& context, Value* (*function)(Value*, int64_t, c
   return ops::reshape(function(ops::flatten(x, axis), 1, context.name()), shape.dims());
 }
 
+/// Drawn in every run, as the file says.
+std::vector<Value*> dropped(const NodeContext& context, Value* x, double ratio) {
+  Value* u = ops::random_uniform(context.graph(), x, {}, 0.0, 1.0, DType::kF32, seed_of(context));
+  Value* kept = ops::greater_equal(u, ops::scalar_like(u, ratio));
+  return {ops::where(kept, ops::mul(x, 1.0 / (1.0 - ratio)), zero_like(x)), kept};
+}
+
 /// In a model that can be trained it is active then, and only then. Elsewhere it has no effect, which the mask says.
 std::vector<Value*> dropout(const NodeContext& context) {
   Value* x = context.input(0);
@@ -167,8 +176,7 @@ std::vector<Value*> dropout(const NodeContext& context) {
   if (context.opset() >= 12 && context.has(1)) ratio = context.content_number(1);
   context.require(ratio >= 0 && ratio < 1, "the ratio must be in [0, 1), got ", ratio);
   const bool trains = context.opset() >= 12 && context.has(2) && context.content_number(2) != 0 && ratio > 0;
-  context.require(!trains || (context.flag(kLearns, false) && !context.wants(1)),
-                  "training mode is not supported in a model without weights to train, or with the mask as a result");
+  if (trains && !(context.flag(kLearns, false) && !context.wants(1))) return dropped(context, x, ratio);
   if (context.wants(1)) {
     Value* yes = context.constant(Tensor::scalar<bool>(true));
     return {x, ops::expand(yes, static_shape(context, x).dims())};

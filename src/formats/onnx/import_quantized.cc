@@ -1,14 +1,17 @@
 // Copyright The Thalweg Authors. SPDX-License-Identifier: Apache-2.0
 // Quantised operators. Where one scale and zero, or one for each channel, hold, they become quantize and dequantize
 // around products, which a pass turns into products of integers; the rest computes on the numbers that they stand for.
+#include "formats/onnx/import_quantized.h"
+
 #include <algorithm>
 #include <limits>
 
-#include "formats/onnx/import_common.h"
 #include "formats/onnx/tensor_data.h"
+#include "ops/ids.h"
 #include "ops/window.h"
 #include "tensor/dtype.h"
 #include "thalweg/ops.h"
+#include "thalweg/stored_types.h"
 
 namespace thalweg::onnx {
 namespace {
@@ -46,6 +49,10 @@ struct Bounds {
 };
 
 Bounds bounds_of(const NodeContext& context, DType dtype) {
+  if (dtype == stored::kI4) return {-8, 7};
+  if (dtype == stored::kU4) return {0, 15};
+  if (dtype == stored::kI2) return {-2, 1};
+  if (dtype == stored::kU2) return {0, 3};
   context.require(!is_floating(dtype) && dtype != DType::kBool, "quantisation to ", name_of(dtype),
                   " is not supported");
   return dispatch_arithmetic(dtype, [](auto tag) {
@@ -55,8 +62,17 @@ Bounds bounds_of(const NodeContext& context, DType dtype) {
   });
 }
 
+/// A float of 4 or 8 bits.
+bool is_small_float(DType dtype) { return stored::is_narrow(dtype) && dtype <= stored::kF4E2M1; }
+
 /// round(x / scale) + zero point, cut to the range of the type.
 Value* quantize(const NodeContext& context, Value* x, Value* scale, Value* zero, DType dtype) {
+  if (is_small_float(dtype)) {
+    // The conversion rounds, and cuts to the largest number unless the node says otherwise. The zero point is 0.
+    Attributes attrs{{"to", std::string(name_of(dtype))}};
+    attrs.set("saturate", context.integer("saturate", 1));
+    return context.graph().add(op::kCast, {ops::div(x, scale)}, std::move(attrs))->output();
+  }
   const Bounds bounds = bounds_of(context, dtype);
   Value* rounded = ops::round(ops::div(x, scale));
   if (zero != nullptr) rounded = ops::add(rounded, ops::cast(zero, rounded->dtype()));
@@ -72,6 +88,37 @@ Value* number_or_vector(Value* parameter) {
   if (parameter == nullptr || parameter->shape().rank() != 1 || parameter->shape()[0] != 1) return parameter;
   return ops::reshape(parameter, {});
 }
+
+Value* dequantize(Value* x, Value* scale, Value* zero) {
+  // The difference of two integers of 32 bits may not be exact in f32.
+  const DType wide = size_of(x->dtype()) >= 4 ? DType::kF64 : DType::kF32;
+  Value* real = ops::cast(x, wide);
+  if (zero != nullptr) real = ops::sub(real, ops::cast(zero, wide));
+  return ops::mul(ops::cast(real, DType::kF32), ops::cast(scale, DType::kF32));
+}
+
+}  // namespace
+
+Value* real_numbers(const NodeContext& context, Value* x, Value* scale, Value* zero, int64_t axis) {
+  const Shape& scales = scale->shape();
+  if (scales.rank() <= 1 && is_small_integer(x->dtype()) && scale->dtype() == DType::kF32 &&
+      (zero == nullptr || zero->dtype() == x->dtype())) {
+    scale = number_or_vector(scale);
+    const int64_t along = scale->shape().rank() == 1 ? normal_axis(context, axis, x->shape().rank()) : 0;
+    zero = number_or_vector(zero);
+    if (zero != nullptr && zero->shape() != scale->shape()) zero = ops::expand(zero, scale->shape().dims());
+    return ops::dequantize(x, scale, zero, along, context.name());
+  }
+  return dequantize(x, lined_up(context, scale, x, axis, 0), lined_up(context, zero, x, axis, 0));
+}
+
+Value* quantized_numbers(const NodeContext& context, Value* real, Value* scale, Value* zero, DType dtype) {
+  context.require(is_small_integer(dtype), "quantisation to ", name_of(dtype), " is not supported");
+  return ops::quantize(ops::cast(real, DType::kF32), number_or_vector(ops::cast(scale, DType::kF32)),
+                       number_or_vector(zero), dtype, 0, context.name());
+}
+
+namespace {
 
 Value* quantize_linear(const NodeContext& context) {
   Value* x = context.input(0);
@@ -93,14 +140,6 @@ Value* quantize_linear(const NodeContext& context) {
   }
   scale = lined_up(context, ops::cast(scale, DType::kF32), x, axis, block);
   return quantize(context, x, scale, lined_up(context, zero, x, axis, block), dtype);
-}
-
-Value* dequantize(Value* x, Value* scale, Value* zero) {
-  // The difference of two integers of 32 bits may not be exact in f32.
-  const DType wide = size_of(x->dtype()) >= 4 ? DType::kF64 : DType::kF32;
-  Value* real = ops::cast(x, wide);
-  if (zero != nullptr) real = ops::sub(real, ops::cast(zero, wide));
-  return ops::mul(ops::cast(real, DType::kF32), ops::cast(scale, DType::kF32));
 }
 
 Value* dequantize_linear(const NodeContext& context) {
@@ -247,6 +286,15 @@ const RegisterConverters kConverters({
     {"QLinearMatMul", single(qlinear_matmul)},
     {"QLinearConv", single(qlinear_conv)},
 });
+
+/// What ONNX Runtime's quantiser writes for types that the standard had not yet.
+const RegisterConverters kMicrosoft(
+    {
+        {"QuantizeLinear", single(quantize_linear)},
+        {"DequantizeLinear", single(dequantize_linear)},
+        {"QLinearConv", single(qlinear_conv)},
+    },
+    "com.microsoft");
 
 }  // namespace
 }  // namespace thalweg::onnx

@@ -13,7 +13,7 @@ namespace thalweg::onnx {
 namespace {
 
 Value* reshape(const NodeContext& context) {
-  std::vector<int64_t> shape = context.content_integers(1);
+  std::vector<int64_t> shape = context.opset() < 5 ? context.integers("shape") : context.content_integers(1);
   Value* x = context.input(0);
   const bool zero_is_zero = context.flag("allowzero", false);
   if (!zero_is_zero) return ops::reshape(x, shape);
@@ -59,7 +59,8 @@ Value* transpose(const NodeContext& context) { return ops::transpose(context.inp
 
 Value* concat(const NodeContext& context) {
   const std::vector<Value*> parts = context.inputs();
-  return ops::concat(parts, normal_axis(context, context.integer("axis", 0), parts[0]->shape().rank()));
+  return ops::concat(
+      parts, normal_axis(context, context.integer("axis", context.opset() < 4 ? 1 : 0), parts[0]->shape().rank()));
 }
 
 constexpr int64_t kMostParts = 1 << 16;
@@ -104,7 +105,9 @@ Value* slice(const NodeContext& context) {
 
 /// Begins, then ends, of every dimension, from those of the dimensions that the node names.
 std::vector<int64_t> all_pads(const NodeContext& context, int64_t rank) {
-  std::vector<int64_t> pads = context.opset() < 11 ? context.integers("pads") : context.content_integers(1);
+  std::vector<int64_t> pads = context.opset() < 2    ? context.integers("paddings")
+                              : context.opset() < 11 ? context.integers("pads")
+                                                     : context.content_integers(1);
   if (context.opset() < 18 || !context.has(3)) return pads;
   const std::vector<int64_t> axes = context.content_integers(3);
   context.require(pads.size() == 2 * axes.size(), "there are ", pads.size(), " pads for ", axes.size(), " axes");
@@ -160,7 +163,16 @@ Value* expand(const NodeContext& context) {
   return ops::expand(x, shape);
 }
 
-Value* tile(const NodeContext& context) { return ops::tile(context.input(0), context.content_integers(1)); }
+/// Before opset 6 one axis was repeated.
+Value* tile(const NodeContext& context) {
+  if (context.opset() < 6) {
+    const int rank = context.input(0)->shape().rank();
+    std::vector<int64_t> times(static_cast<size_t>(rank), 1);
+    times[static_cast<size_t>(normal_axis(context, context.content_integer(2), rank))] = context.content_integer(1);
+    return ops::tile(context.input(0), times);
+  }
+  return ops::tile(context.input(0), context.content_integers(1));
+}
 
 int64_t block_size(const NodeContext& context) {
   const int64_t block = context.integer("blocksize", 0);

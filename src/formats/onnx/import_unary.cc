@@ -37,7 +37,10 @@ Value* relu(const NodeContext& context) {
 Value* selu(const NodeContext& context) {
   // The defaults of both are the same constants, rounded to f32 here.
   constexpr double kAlpha = 1.6732632423543772, kScale = 1.0507009873554805;
-  const double alpha = context.real("alpha", kAlpha), gamma = context.real("gamma", kScale);
+  constexpr double kOldAlpha = 1.6732, kOldScale = 1.0507;
+  const bool old = context.opset() < 6;
+  const double alpha = context.real("alpha", old ? kOldAlpha : kAlpha);
+  const double gamma = context.real("gamma", old ? kOldScale : kScale);
   if (std::abs(alpha - kAlpha) < 1e-6 && std::abs(gamma - kScale) < 1e-6) return ops::selu(context.input(0));
   return ops::mul(ops::elu(context.input(0), alpha), gamma);
 }

@@ -10,7 +10,7 @@
 namespace thalweg::onnx {
 
 /// The opsets of the default domain that converters are written for.
-inline constexpr int64_t kOldestOpset = 7;
+inline constexpr int64_t kOldestOpset = 1;
 inline constexpr int64_t kNewestOpset = 28;
 
 /// A model read from a file or from memory: its messages, with calls of its own functions replaced by their bodies, and

@@ -30,7 +30,17 @@ enum class DataType : int32_t {
   kDouble = 11,
   kUint32 = 12,
   kUint64 = 13,
-  kBfloat16 = 16
+  kBfloat16 = 16,
+  kFloat8E4M3FN = 17,
+  kFloat8E4M3FNUZ = 18,
+  kFloat8E5M2 = 19,
+  kFloat8E5M2FNUZ = 20,
+  kUint4 = 21,
+  kInt4 = 22,
+  kFloat4E2M1 = 23,
+  kFloat8E8M0 = 24,
+  kUint2 = 25,
+  kInt2 = 26
 };
 
 struct TensorProto {
@@ -46,6 +56,7 @@ struct TensorProto {
   std::vector<double> double_data;
   /// int32_data, int64_data or uint64_data, whichever the element type has.
   std::vector<int64_t> int_data;
+  std::vector<std::string> string_data;
 };
 
 struct Dimension {

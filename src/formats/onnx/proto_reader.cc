@@ -42,6 +42,7 @@ TensorProto read_tensor(WireReader reader) {
       case 5:
       case 7:
       case 11: reader.append(tensor.int_data); break;
+      case 6: tensor.string_data.push_back(reader.text()); break;
       case 8: tensor.name = reader.text(); break;
       case 9:
         tensor.raw_data = reader.bytes();

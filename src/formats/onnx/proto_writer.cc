@@ -38,6 +38,7 @@ WireWriter tensor(const TensorProto& proto) {
   if (!proto.float_data.empty()) writer.packed(4, proto.float_data);
   if (!proto.double_data.empty()) writer.packed(10, proto.double_data);
   if (!proto.int_data.empty()) writer.packed(int_field(proto.data_type), proto.int_data);
+  for (const std::string& text : proto.string_data) writer.bytes(6, text);
   optional_text(writer, 8, proto.name);
   if (proto.has_raw_data) writer.borrowed(9, proto.raw_data);
   for (const auto& entry : proto.external_data) writer.message(13, pair(entry));

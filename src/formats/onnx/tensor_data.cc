@@ -7,6 +7,7 @@
 
 #include "base/text.h"
 #include "tensor/dtype.h"
+#include "thalweg/stored_types.h"
 
 namespace thalweg::onnx {
 namespace {
@@ -25,13 +26,23 @@ const TypeRow kTypes[] = {
     {DataType::kInt16, "INT16", DType::kI16},
     {DataType::kInt32, "INT32", DType::kI32},
     {DataType::kInt64, "INT64", DType::kI64},
-    {DataType::kString, "STRING", std::nullopt},
+    {DataType::kString, "STRING", stored::kText},
     {DataType::kBool, "BOOL", DType::kBool},
     {DataType::kFloat16, "FLOAT16", DType::kF16},
     {DataType::kDouble, "DOUBLE", DType::kF64},
     {DataType::kUint32, "UINT32", DType::kU32},
     {DataType::kUint64, "UINT64", DType::kU64},
     {DataType::kBfloat16, "BFLOAT16", DType::kBF16},
+    {DataType::kFloat8E4M3FN, "FLOAT8E4M3FN", stored::kF8E4M3FN},
+    {DataType::kFloat8E4M3FNUZ, "FLOAT8E4M3FNUZ", stored::kF8E4M3FNUZ},
+    {DataType::kFloat8E5M2, "FLOAT8E5M2", stored::kF8E5M2},
+    {DataType::kFloat8E5M2FNUZ, "FLOAT8E5M2FNUZ", stored::kF8E5M2FNUZ},
+    {DataType::kFloat8E8M0, "FLOAT8E8M0", stored::kF8E8M0},
+    {DataType::kFloat4E2M1, "FLOAT4E2M1", stored::kF4E2M1},
+    {DataType::kUint4, "UINT4", stored::kU4},
+    {DataType::kInt4, "INT4", stored::kI4},
+    {DataType::kUint2, "UINT2", stored::kU2},
+    {DataType::kInt2, "INT2", stored::kI2},
     {DataType::kUndefined, "UNDEFINED", std::nullopt},
 };
 
@@ -84,8 +95,34 @@ Tensor view_of(const TensorType& type, std::string_view bytes, std::shared_ptr<v
   return Tensor::borrow(type.dtype, type.shape, const_cast<char*>(bytes.data()), std::move(keep_alive));
 }
 
+/// How many elements lie in one byte of a file.
+uint64_t elements_in_byte(DType dtype) {
+  if (dtype == stored::kI4 || dtype == stored::kU4 || dtype == stored::kF4E2M1) return 2;
+  return dtype == stored::kI2 || dtype == stored::kU2 ? 4 : 1;
+}
+
+uint64_t stored_bytes(const TensorType& type) {
+  const auto count = static_cast<uint64_t>(type.shape.num_elements());
+  const uint64_t shared = elements_in_byte(type.dtype);
+  return shared > 1 ? count / shared + (count % shared != 0 ? 1 : 0) : count * size_of(type.dtype);
+}
+
+/// Elements that share bytes, the first in the lowest bits, each in one of its own.
+Tensor unpacked(const TensorType& type, std::string_view bytes) {
+  Tensor tensor(type);
+  const uint64_t shared = elements_in_byte(type.dtype);
+  const auto bits = static_cast<unsigned>(8 / shared);
+  auto* out = static_cast<uint8_t*>(tensor.raw());
+  for (uint64_t i = 0; i < static_cast<uint64_t>(tensor.num_elements()); ++i) {
+    const auto byte = static_cast<uint8_t>(bytes[i / shared]);
+    out[i] = static_cast<uint8_t>((byte >> (i % shared * bits)) & ((1U << bits) - 1U));
+  }
+  return tensor;
+}
+
 /// How many values the message lists.
 size_t listed_values(const TensorProto& proto, DType dtype) {
+  if (dtype == stored::kText) return proto.string_data.size();
   if (dtype == DType::kF32) return proto.float_data.size();
   return dtype == DType::kF64 ? proto.double_data.size() : proto.int_data.size();
 }
@@ -108,7 +145,16 @@ Tensor from_list(const TensorType& type, const std::vector<Source>& values) {
   return tensor;
 }
 
+/// Integers that each are a byte, or two.
+Tensor from_bytes(const TensorType& type, const std::vector<int64_t>& values) {
+  std::string bytes;
+  for (const int64_t value : values) bytes += static_cast<char>(value);
+  return unpacked(type, bytes);
+}
+
 Tensor from_lists(const TensorProto& proto, const TensorType& type) {
+  if (type.dtype == stored::kText) return stored::texts(type.shape, proto.string_data);
+  if (stored::is_narrow(type.dtype)) return from_bytes(type, proto.int_data);
   if (type.dtype == DType::kF32) return from_list(type, proto.float_data);
   if (type.dtype == DType::kF64) return from_list(type, proto.double_data);
   return from_list(type, proto.int_data);
@@ -138,6 +184,25 @@ DataType data_type_of(DType dtype) {
   raise("ONNX has no element type for ", thalweg::name_of(dtype));
 }
 
+std::optional<DataType> data_type_from_name(const std::string& name) {
+  for (const TypeRow& row : kTypes) {
+    if (row.name == name) return row.onnx;
+  }
+  return std::nullopt;
+}
+
+Tensor packed_bytes(const Tensor& tensor) {
+  const uint64_t shared = stored::is_object(tensor.dtype()) ? 1 : elements_in_byte(tensor.dtype());
+  if (shared == 1) return {};
+  Tensor packed = Tensor::zeros(DType::kU8, {static_cast<int64_t>(stored_bytes(tensor.type()))});
+  const auto* in = static_cast<const uint8_t*>(tensor.raw());
+  for (uint64_t i = 0; i < static_cast<uint64_t>(tensor.num_elements()); ++i) {
+    uint8_t& byte = packed.data<uint8_t>()[i / shared];
+    byte = static_cast<uint8_t>(byte | in[i] << (i % shared * (8 / shared)));
+  }
+  return packed;
+}
+
 std::string name_of(DataType type) {
   for (const TypeRow& row : kTypes) {
     if (row.onnx == type) return row.name;
@@ -150,12 +215,15 @@ TensorType TensorReader::check(const TensorProto& proto) {
   TW_REQUIRE(dtype.has_value(), describe(proto), "element type ", name_of(proto.data_type), " is not supported");
   const TensorType type{*dtype, checked_shape(proto)};
   const auto count = static_cast<uint64_t>(type.shape.num_elements());
-  if (const std::optional<Contents> stored = contents(proto)) {
-    const size_t bytes = stored->bytes.size();
-    TW_REQUIRE(count <= bytes && count * size_of(*dtype) == bytes, describe(proto), "shape ", type.shape, " of ",
+  const uint64_t shared = elements_in_byte(*dtype);
+  if (const std::optional<Contents> kept = contents(proto)) {
+    const size_t bytes = kept->bytes.size();
+    TW_REQUIRE(*dtype != stored::kText, describe(proto), "texts cannot be raw data");
+    TW_REQUIRE(count / shared <= bytes && stored_bytes(type) == bytes, describe(proto), "shape ", type.shape, " of ",
                thalweg::name_of(*dtype), " does not fit its ", bytes, " bytes");
   } else {
-    TW_REQUIRE(count == listed_values(proto, *dtype), describe(proto), "shape ", type.shape, " of ",
+    const uint64_t listed = shared > 1 ? stored_bytes(type) : count;
+    TW_REQUIRE(listed == listed_values(proto, *dtype), describe(proto), "shape ", type.shape, " of ",
                thalweg::name_of(*dtype), " does not fit its ", listed_values(proto, *dtype), " values");
   }
   return type;
@@ -163,20 +231,22 @@ TensorType TensorReader::check(const TensorProto& proto) {
 
 Tensor TensorReader::read(const TensorProto& proto) {
   const TensorType type = check(proto);
-  const std::optional<Contents> stored = contents(proto);
-  if (!stored.has_value()) return from_lists(proto, type);
-  const auto& [bytes, file] = *stored;
+  const std::optional<Contents> kept = contents(proto);
+  if (!kept.has_value()) return from_lists(proto, type);
+  const auto& [bytes, file] = *kept;
+  if (elements_in_byte(type.dtype) > 1) return unpacked(type, bytes);
   const Tensor tensor = can_view(type, bytes, file) ? view_of(type, bytes, file) : copy_of(type, bytes);
   require_bools(proto, tensor);
   return tensor;
 }
 
 Tensor TensorReader::read_once(const TensorProto& proto) {
-  const std::optional<Contents> stored = contents(proto);
-  if (!stored.has_value() || stored->file == nullptr) return read(proto);
+  const std::optional<Contents> kept = contents(proto);
+  if (!kept.has_value() || kept->file == nullptr) return read(proto);
   const Tensor tensor = read(proto);
-  const auto part = std::make_shared<MappedPart>(stored->file, stored->bytes);
-  return can_view(tensor.type(), stored->bytes, stored->file) ? view_of(tensor.type(), stored->bytes, part) : tensor;
+  if (elements_in_byte(tensor.dtype()) > 1) return tensor;
+  const auto part = std::make_shared<MappedPart>(kept->file, kept->bytes);
+  return can_view(tensor.type(), kept->bytes, kept->file) ? view_of(tensor.type(), kept->bytes, part) : tensor;
 }
 
 std::optional<TensorReader::Contents> TensorReader::contents(const TensorProto& proto) {

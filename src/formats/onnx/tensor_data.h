@@ -16,6 +16,10 @@ namespace thalweg::onnx {
 /// Nothing if Thalweg has no such element type.
 std::optional<DType> dtype_of(DataType type);
 DataType data_type_of(DType dtype);
+/// Of a name such as FLOAT16, as `name_of` gives; nothing if there is none.
+std::optional<DataType> data_type_from_name(const std::string& name);
+/// The bytes of elements of less than 8 bits as files have them, several in one; undefined for other elements.
+Tensor packed_bytes(const Tensor& tensor);
 /// As onnx.proto writes it, for messages.
 std::string name_of(DataType type);
 

@@ -110,7 +110,40 @@ TEST(OnnxTensor, ShapesThatDoNotFit) {
   tensor.float_data = {1.0F};
   EXPECT_THAT(tensor_error(tensor), HasSubstr("does not fit its 1 values"));
   tensor.data_type = DataType::kString;
-  EXPECT_THAT(tensor_error(tensor), HasSubstr("STRING is not supported"));
+  tensor.string_data = {"a"};
+  EXPECT_THAT(tensor_error(tensor), HasSubstr("does not fit its 1 values"));
+  tensor.string_data = {"a", "b"};
+  EXPECT_EQ(tensor_error(tensor), "no error");
+  tensor.has_raw_data = true;
+  EXPECT_THAT(tensor_error(tensor), HasSubstr("cannot be raw data"));
+  tensor.data_type = DataType::kUndefined;
+  EXPECT_THAT(tensor_error(tensor), HasSubstr("UNDEFINED is not supported"));
+}
+
+TEST(OnnxTensor, SmallNumbersShareBytes) {
+  TensorReader reader(nullptr, {});
+  TensorProto tensor;
+  tensor.name = "few bits";
+  tensor.dims = {5};
+  tensor.data_type = DataType::kInt4;
+  const char nibbles[] = {'\x21', '\xf3', '\x08'};
+  tensor.has_raw_data = true;
+  tensor.raw_data = {nibbles, 3};
+  const Tensor wide = reader.read(tensor).to(DType::kF32);
+  const std::vector<float> expected{1, 2, 3, -1, -8};
+  for (int i = 0; i < 5; ++i) EXPECT_EQ(wide.data<float>()[i], expected[static_cast<size_t>(i)]);
+  // As they were, but for the half of the last byte that nobody uses.
+  const Tensor packed = packed_bytes(reader.read(tensor));
+  ASSERT_EQ(packed.num_bytes(), 3U);
+  EXPECT_EQ(std::string(static_cast<const char*>(packed.raw()), 3), std::string(nibbles, 3));
+  tensor.dims = {7};
+  EXPECT_THAT(tensor_error(tensor), HasSubstr("does not fit its 3 bytes"));
+  tensor.has_raw_data = false;
+  tensor.data_type = DataType::kUint2;
+  tensor.int_data = {0x1b, 2};
+  EXPECT_EQ(reader.read(tensor).to(DType::kI64).data<int64_t>()[0], 3);
+  tensor.int_data = {0x1b};
+  EXPECT_THAT(tensor_error(tensor), HasSubstr("does not fit its 1 values"));
 }
 
 TEST(OnnxTensor, BoolsMustBeBools) {

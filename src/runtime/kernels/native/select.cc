@@ -6,6 +6,7 @@
 #include "runtime/kernel.h"
 #include "runtime/kernels/native/broadcast_runs.h"
 #include "tensor/dtype.h"
+#include "thalweg/stored_types.h"
 
 namespace thalweg {
 namespace {
@@ -112,8 +113,12 @@ std::unique_ptr<Kernel> make_expand_like(const KernelRequest& request, std::stri
   return by_size(request.node.output()->dtype(), [&](auto tag) { return expansion<decltype(tag)>(request); });
 }
 
-std::unique_ptr<Kernel> make_cast(const KernelRequest& request, std::string&) {
+std::unique_ptr<Kernel> make_cast(const KernelRequest& request, std::string& declined) {
   const Node& node = request.node;
+  for (const DType dtype : {node.input(0)->dtype(), node.output()->dtype()}) {
+    if (stored::is_narrow(dtype)) declined = std::string("element type ") + name_of(dtype);
+  }
+  if (!declined.empty()) return nullptr;
   const int64_t count = node.output()->shape().num_elements();
   return dispatch(node.input(0)->dtype(), [&](auto from) {
     return dispatch(node.output()->dtype(), [&](auto to) {

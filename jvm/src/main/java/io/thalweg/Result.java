@@ -20,6 +20,10 @@ public final class Result implements AutoCloseable {
   /** A view of one output. */
   public Tensor tensor(int index) {
     DType dtype = DType.of(NativeResult.dtype(open(), index));
+    if (dtype == null) {
+      throw new ThalwegException(
+          "output " + index + " holds texts, a sequence or numbers of less than 8 bits, which tensors of Java do not");
+    }
     long[] dims = NativeResult.dims(handle, index);
     long bytes = Tensor.bytes(dtype, dims);
     if (bytes > Integer.MAX_VALUE) {

@@ -1,0 +1,17 @@
+// Copyright The Thalweg Authors. SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "graph/op_id.h"
+
+/// As ids.h, for ops that few files ask for: those files alone are compiled again when one is added.
+namespace thalweg::op {
+
+inline constexpr OpId kBitCast{"bit_cast"};
+inline constexpr OpId kDet{"det"};
+inline constexpr OpId kMaxRoiPool{"max_roi_pool"};
+inline constexpr OpId kRandomNormal{"random_normal"};
+inline constexpr OpId kRandomUniform{"random_uniform"};
+inline constexpr OpId kRoiAlign{"roi_align"};
+inline constexpr OpId kRoiAlignGrad{"roi_align_grad"};
+
+}  // namespace thalweg::op
