@@ -9,6 +9,7 @@
 #include <cstring>
 #include <string_view>
 #include <utility>
+#include <vector>
 
 #include "comm/connection.h"
 #include "comm/control_messages.h"
@@ -79,9 +80,12 @@ inline void read_frames(std::string_view bytes) {
   const comm::Route channel{0, comm::Route::Use::kChannel, 1}, collective{5, comm::Route::Use::kCollective, 0};
   comm::Mailbox mailbox;
   comm::FrameStream stream(std::make_unique<TakingLink>(bytes), 1, mailbox);
+  // More than the window of a channel, and not written anew for every input.
+  static std::vector<std::byte> content(6'000'000);
   for (int i = 0; i < 3; ++i) {
     const auto message = make_delivery(Kind::kSend, channel, 0);
-    message->bytes.resize(message->size = 6000000);
+    message->memory = content.data();
+    message->size = content.size();
     stream.send(message);
   }
   std::byte memory[16];
