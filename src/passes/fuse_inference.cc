@@ -159,13 +159,14 @@ void fuse_for_inference(Graph& graph) {
     if (is_product_of_weights(*node)) take_activation(graph, node);
     if (node->op_name() == op::kConv) take_slope(graph, node);
   }
-  for (Node* node : list_nodes(graph)) {
-    if (is_product_of_weights(*node)) {
-      while (take_affine(graph, node)) continue;
+  graph.sort_nodes();
+  for (bool found = true; found;) {
+    found = false;
+    graph.remove_dead_nodes();
+    for (Node* node : list_nodes(graph)) {
+      if (is_product_of_weights(*node) && take_affine(graph, node)) found = true;
     }
   }
-  graph.sort_nodes();
-  graph.remove_dead_nodes();
   // The pass for training fuses activations; what it knows of batch norms does not occur here.
   fuse_for_training(graph);
 }
