@@ -35,8 +35,8 @@ void fold_batch_norm(Graph& graph, Node* norm) {
     Value* bias = affine.offset;
     if (source->input(2) != nullptr) bias = ops::add(bias, ops::mul(source->input(2), affine.factor));
     return graph
-        .add(source->op_name(), {source->input(0), scaled_weights(*source, affine.factor), bias},
-             source->attrs(), source->name())
+        .add(source->op_name(), {source->input(0), scaled_weights(*source, affine.factor), bias}, source->attrs(),
+             source->name())
         ->output();
   });
 }
@@ -81,7 +81,8 @@ std::optional<double> number_of(const Value* value) {
 bool take_affine(Graph& graph, Node* product) {
   if (product->attrs().text("activation").empty() && product->input(4) == nullptr) return false;
   const Node* next = only_consumer(graph, product->output());
-  if (next == nullptr || next->output()->type() != product->output()->type() || next->inputs().size() != 2) return false;
+  if (next == nullptr || next->output()->type() != product->output()->type() || next->inputs().size() != 2)
+    return false;
   if (may_become_integer(*product)) return false;
   const bool first = next->input(0) == product->output();
   const std::optional<double> number = number_of(next->input(first ? 1 : 0));

@@ -43,12 +43,8 @@ TEST(ElementwiseChain, StepsReadBackAsTheyWereWritten) {
 }
 
 TEST(ElementwiseChain, RefusesWhatIsNoChain) {
-  for (const ChainSteps& steps : std::vector<ChainSteps>{{},
-                                                         {{"softmax", 0}},
-                                                         {{"add", 0, -1}},
-                                                         {{"tanh", 0, 1}},
-                                                         {{"add", 0, 2}},
-                                                         {{"add", -1, 0}}}) {
+  for (const ChainSteps& steps : std::vector<ChainSteps>{
+           {}, {{"softmax", 0}}, {{"add", 0, -1}}, {{"tanh", 0, 1}}, {{"add", 0, 2}}, {{"add", -1, 0}}}) {
     Graph graph;
     Value* x = graph.input("x", {DType::kF32, {2, 3}});
     EXPECT_THROW(graph.add("elementwise_chain", {x, x}, chain_attributes(steps)), Error);

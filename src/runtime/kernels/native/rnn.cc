@@ -134,8 +134,8 @@ class RnnKernel : public Kernel {
     int64_t first = 0, units = 0;
   };
 
-  /// Into how many parts the units of a single sequence are cut: whole panels of the weights, and enough of them that the
-  /// part of a thread, which is read in every step, stays in its cache where the whole would not.
+  /// Into how many parts the units of a single sequence are cut: whole panels of the weights, and enough of them that
+  /// the part of a thread, which is read in every step, stays in its cache where the whole would not.
   int64_t unit_parts(int threads) const {
     constexpr int64_t kWorthwhile = int64_t{1} << 16;
     if (sizes_.batch != 1 || sizes_.hidden % kPanel != 0 || sizes_.hidden * sizes_.gates < kWorthwhile) return 1;
