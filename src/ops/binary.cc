@@ -177,14 +177,12 @@ void define_arithmetic() {
          {{"Pow", 7}}, {"pow.Tensor_Tensor"});
   define(op::kPrelu, "a where positive, a * b elsewhere.", infer_pair,
          of_numbers([](auto a, auto b) { return a > 0 ? a : wrapping_product(a, b); }),
-         sides(
-             [](GradientContext& c, Value* dy) {
-               return ops::where(is_positive(c.input(0)), dy, ops::mul(dy, c.input(1)));
-             },
-             [](GradientContext& c, Value* dy) {
-               Value* product = ops::mul(dy, c.input(0));
-               return ops::where(is_positive(c.input(0)), ops::scalar_like(dy, 0.0), product);
-             }),
+         sides([](GradientContext& c,
+                  Value* dy) { return ops::where(is_positive(c.input(0)), dy, ops::mul(dy, c.input(1))); },
+               [](GradientContext& c, Value* dy) {
+                 Value* product = ops::mul(dy, c.input(0));
+                 return ops::where(is_positive(c.input(0)), ops::scalar_like(dy, 0.0), product);
+               }),
          {{"PRelu", 7}});
   // A NaN on either side gives NaN.
   define(op::kMinimum, "The lesser of a and b.", infer_pair,

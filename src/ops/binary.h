@@ -7,8 +7,8 @@ namespace thalweg {
 
 using BinaryScalar = double (*)(double a, double b);
 
-/// The function of an arithmetic op of two values (add, sub, mul, div, pow, prelu, minimum, maximum) for single numbers;
-/// null for other ops.
+/// The function of an arithmetic op of two values (add, sub, mul, div, pow, prelu, minimum, maximum) for single
+/// numbers; null for other ops.
 BinaryScalar find_binary(const std::string& op);
 
 }  // namespace thalweg

@@ -71,9 +71,9 @@ void transpose_gradient(GradientContext& context) {
   }
 }
 
-const RegisterOp kTranspose(
-    op::kConvTranspose, {2, 3}, "The transposed convolution: the data gradient of conv with the same weights.",
-    infer_transpose, transpose_gradient, transpose_attributes());
+const RegisterOp kTranspose(op::kConvTranspose, {2, 3},
+                            "The transposed convolution: the data gradient of conv with the same weights.",
+                            infer_transpose, transpose_gradient, transpose_attributes());
 
 }  // namespace
 

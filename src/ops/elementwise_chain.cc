@@ -1,6 +1,7 @@
 // Copyright The Thalweg Authors. SPDX-License-Identifier: Apache-2.0
-// elementwise_chain(inputs...) -> y: several elementwise functions in one node, made by a pass for inference. Attributes
-// "functions", "operands" (two for each function) and "arguments" (two for each function) are a list of ChainStep.
+// elementwise_chain(inputs...) -> y: several elementwise functions in one node, made by a pass for inference.
+// Attributes "functions", "operands" (two for each function) and "arguments" (two for each function) are a list of
+// ChainStep.
 #include "ops/elementwise_chain.h"
 
 #include <sstream>
@@ -63,9 +64,9 @@ void check_step(const InferContext& context, const ChainStep& step, int64_t know
 std::vector<TensorType> infer(const InferContext& context) {
   const Attributes& attrs = context.attrs();
   const size_t count = function_names(attrs).size();
-  context.require(count > 0 && attrs.integers("operands").size() == 2 * count &&
-                      attrs.reals("arguments").size() == 2 * count,
-                  "a chain needs functions, with two operands and two arguments each");
+  context.require(
+      count > 0 && attrs.integers("operands").size() == 2 * count && attrs.reals("arguments").size() == 2 * count,
+      "a chain needs functions, with two operands and two arguments each");
   Shape shape = context.shape(0);
   for (size_t i = 0; i < context.num_inputs(); ++i) {
     context.require(context.dtype(i) == context.dtype(0), "element types differ");

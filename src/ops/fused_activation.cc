@@ -6,9 +6,9 @@
 namespace thalweg {
 
 const std::vector<std::string>& fusible_activations() {
-  static const std::vector<std::string> all{op::kRelu,     op::kClip,        op::kLeakyRelu, op::kElu,  op::kGelu,
-                                            op::kGeluTanh, op::kSilu,        op::kMish,      op::kTanh, op::kSigmoid,
-                                            op::kHardSwish, op::kHardSigmoid};
+  static const std::vector<std::string> all{op::kRelu, op::kClip,     op::kLeakyRelu, op::kElu,
+                                            op::kGelu, op::kGeluTanh, op::kSilu,      op::kMish,
+                                            op::kTanh, op::kSigmoid,  op::kHardSwish, op::kHardSigmoid};
   return all;
 }
 

@@ -12,8 +12,8 @@ namespace thalweg {
 /// The functions that a product (conv, linear) may apply to its sums before it stores them.
 const std::vector<std::string>& fusible_activations();
 
-/// The attributes of such a product: "activation", and "alpha" and "beta", the function's own two attributes; "scale" and
-/// "shift", by which the result is multiplied, and which is added to it, at last.
+/// The attributes of such a product: "activation", and "alpha" and "beta", the function's own two attributes; "scale"
+/// and "shift", by which the result is multiplied, and which is added to it, at last.
 std::vector<AttributeDef> fused_activation_attributes();
 
 /// What the attributes say; no function where there is no activation.

@@ -22,7 +22,7 @@ constexpr int64_t kShortestRun = 8;
 /// True if the operand has an element for each channel of [N, C, ...], or for each place of the trailing dimensions, so
 /// that it moves along with the result, or stays, for a while.
 bool broadcasts_in_runs(const Shape& operand, const Shape& result) {
-  if (operand == result || operand.num_elements() == 1) return true;
+  if (operand == result || operand.num_elements() == 1 || result.num_elements() == 0) return true;
   int64_t run = 1;
   bool moves = false, stays = false;
   for (int d = result.rank() - 1; d >= 0; --d) {

@@ -35,8 +35,8 @@ void fold_batch_norm(Graph& graph, Node* norm) {
     Value* bias = affine.offset;
     if (source->input(2) != nullptr) bias = ops::add(bias, ops::mul(source->input(2), affine.factor));
     return graph
-        .add(source->op_name(), {source->input(0), scaled_weights(*source, affine.factor), bias},
-             source->attrs(), source->name())
+        .add(source->op_name(), {source->input(0), scaled_weights(*source, affine.factor), bias}, source->attrs(),
+             source->name())
         ->output();
   });
 }
@@ -81,7 +81,8 @@ std::optional<double> number_of(const Value* value) {
 bool take_affine(Graph& graph, Node* product) {
   if (product->attrs().text("activation").empty() && product->input(4) == nullptr) return false;
   const Node* next = only_consumer(graph, product->output());
-  if (next == nullptr || next->output()->type() != product->output()->type() || next->inputs().size() != 2) return false;
+  if (next == nullptr || next->output()->type() != product->output()->type() || next->inputs().size() != 2)
+    return false;
   if (may_become_integer(*product)) return false;
   const bool first = next->input(0) == product->output();
   const std::optional<double> number = number_of(next->input(first ? 1 : 0));
@@ -159,13 +160,14 @@ void fuse_for_inference(Graph& graph) {
     if (is_product_of_weights(*node)) take_activation(graph, node);
     if (node->op_name() == op::kConv) take_slope(graph, node);
   }
-  for (Node* node : list_nodes(graph)) {
-    if (is_product_of_weights(*node)) {
-      while (take_affine(graph, node)) continue;
+  graph.sort_nodes();
+  for (bool found = true; found;) {
+    found = false;
+    graph.remove_dead_nodes();
+    for (Node* node : list_nodes(graph)) {
+      if (is_product_of_weights(*node) && take_affine(graph, node)) found = true;
     }
   }
-  graph.sort_nodes();
-  graph.remove_dead_nodes();
   // The pass for training fuses activations; what it knows of batch norms does not occur here.
   fuse_for_training(graph);
 }

@@ -29,9 +29,9 @@ TuningCandidate candidate(Precision precision, const std::shared_ptr<Program>& p
 
 }  // namespace
 
-std::shared_ptr<Program> compile_for_inference(std::unique_ptr<Graph> graph, const std::shared_ptr<Variables>& variables,
-                                               Precision precision, const CompileOptions& options,
-                                               const std::vector<Tensor>& inputs) {
+std::shared_ptr<Program> compile_for_inference(std::unique_ptr<Graph> graph,
+                                               const std::shared_ptr<Variables>& variables, Precision precision,
+                                               const CompileOptions& options, const std::vector<Tensor>& inputs) {
   if (precision == Precision::kF32 || options.tuning != Tuning::kMeasured) {
     return compile(std::move(graph), variables, precision, options);
   }

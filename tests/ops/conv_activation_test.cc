@@ -75,11 +75,13 @@ TEST_P(ConvActivation, FollowsBiasAndResidual) {
       if (ending == "slope") inputs.push_back(graph.input("s", {DType::kF32, {channels}}));
       graph.mark_output(graph.add("conv", inputs, attrs)->output());
       std::vector<Tensor> given;
-      for (const Value* input : graph.inputs()) given.push_back(random_tensor(DType::kF32, input->shape(), given.size()));
+      for (const Value* input : graph.inputs())
+        given.push_back(random_tensor(DType::kF32, input->shape(), given.size()));
       const Tensor expected = run_graph(graph, given, only("reference"))[0];
       // What makes something of padding cannot be taken by kernels that work on whole blocks.
       const bool moves_zero = ending == "sigmoid" || ending == "hard_sigmoid" || attrs.has("shift");
-      const bool declines = ours && std::string(candidate) != "lines" && channels % simd::block_lanes(simd::best_isa()) != 0 && moves_zero;
+      const bool declines = ours && std::string(candidate) != "lines" &&
+                            channels % simd::block_lanes(simd::best_isa()) != 0 && moves_zero;
       const Tensor actual = run_graph(graph, given, declines ? CompileOptions{} : only(candidate))[0];
       expect_close(actual, expected, kTolerance, candidate);
     }

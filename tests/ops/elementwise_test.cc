@@ -91,11 +91,14 @@ TEST(Elementwise, ShapesThatDoNotFitNameTheOp) {
 /// position.
 TEST(Elementwise, BroadcastsOverBlockedChannels) {
   using Binary = Value* (*)(Value*, Value*);
-  const std::vector<Binary> functions = {
-      [](Value* a, Value* b) { return ops::add(a, b); }, [](Value* a, Value* b) { return ops::sub(b, a); },
-      [](Value* a, Value* b) { return ops::mul(a, b); }, [](Value* a, Value* b) { return ops::div(b, ops::exp(a)); },
-      [](Value* a, Value* b) { return ops::maximum(a, b); },
-      [](Value* a, Value* b) { return a->graph().add("prelu", {a, b})->output(); }};
+  const std::vector<Binary> functions = {[](Value* a, Value* b) { return ops::add(a, b); },
+                                         [](Value* a, Value* b) { return ops::sub(b, a); },
+                                         [](Value* a, Value* b) { return ops::mul(a, b); },
+                                         [](Value* a, Value* b) { return ops::div(b, ops::exp(a)); },
+                                         [](Value* a, Value* b) { return ops::maximum(a, b); },
+                                         [](Value* a, Value* b) {
+                                           return a->graph().add("prelu", {a, b})->output();
+                                         }};
   for (const int64_t channels : {1, 16, 17, 32}) {
     const std::vector<Shape> smalls = {{1, channels, 1, 1}, {2, channels, 1, 1}, {channels, 1, 1},
                                        {2, 1, 5, 37},       {1, 1, 5, 37},       {5, 37},

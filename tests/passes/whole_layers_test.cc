@@ -55,33 +55,44 @@ Value* spelled_norm(Value* x, const std::vector<int64_t>& axes, bool squares = t
 TEST(WholeLayers, LayerNormInItsSpellings) {
   for (const Shape& shape : std::vector<Shape>{{2, 5, 33}, {1, 1}, {3, 64}}) {
     const Shape last{shape[-1]};
-    check({shape}, [](const Values& v) { return spelled_norm(v[0], {-1}); }, "layer_norm", 1, 1);
-    check({shape, last}, [](const Values& v) { return ops::mul(v[1], spelled_norm(v[0], {-1}, false)); }, "layer_norm",
-          1, 1);
-    check({shape, last, last},
-          [](const Values& v) { return ops::add(ops::mul(spelled_norm(v[0], {-1}), v[1]), v[2]); }, "layer_norm", 1, 1);
+    check(
+        {shape}, [](const Values& v) { return spelled_norm(v[0], {-1}); }, "layer_norm", 1, 1);
+    check(
+        {shape, last}, [](const Values& v) { return ops::mul(v[1], spelled_norm(v[0], {-1}, false)); }, "layer_norm", 1,
+        1);
+    check(
+        {shape, last, last}, [](const Values& v) { return ops::add(ops::mul(spelled_norm(v[0], {-1}), v[1]), v[2]); },
+        "layer_norm", 1, 1);
   }
-  check({{2, 3, 4, 5}, {4, 5}}, [](const Values& v) { return ops::mul(spelled_norm(v[0], {2, 3}), v[1]); }, "layer_norm",
-        1, 1);
+  check(
+      {{2, 3, 4, 5}, {4, 5}},
+      [](const Values& v) {
+        return ops::mul(spelled_norm(v[0], {2, 3}), v[1]);
+      },
+      "layer_norm", 1, 1);
 }
 
 TEST(WholeLayers, WhatOnlyLooksLikeALayerNormStays) {
-  check({{2, 5, 33}}, [](const Values& v) { return spelled_norm(v[0], {1}); }, "layer_norm", 0);
-  check({{2, 5, 33}, {2, 5, 33}},
-        [](const Values& v) {
-          Value* centred = ops::sub(v[0], mean(v[1], {-1}));
-          return ops::div(centred, ops::sqrt(ops::add(mean(ops::square(centred), {-1}), number(v[0], 1e-3))));
-        },
-        "layer_norm", 0);
-  check({{2, 5, 33}, {2, 5, 33}},
-        [](const Values& v) {
-          Value* centred = ops::sub(v[0], mean(v[0], {-1}));
-          return ops::div(centred, ops::sqrt(ops::add(mean(ops::square(v[1]), {-1}), number(v[0], 1e-3))));
-        },
-        "layer_norm", 0);
+  check(
+      {{2, 5, 33}}, [](const Values& v) { return spelled_norm(v[0], {1}); }, "layer_norm", 0);
+  check(
+      {{2, 5, 33}, {2, 5, 33}},
+      [](const Values& v) {
+        Value* centred = ops::sub(v[0], mean(v[1], {-1}));
+        return ops::div(centred, ops::sqrt(ops::add(mean(ops::square(centred), {-1}), number(v[0], 1e-3))));
+      },
+      "layer_norm", 0);
+  check(
+      {{2, 5, 33}, {2, 5, 33}},
+      [](const Values& v) {
+        Value* centred = ops::sub(v[0], mean(v[0], {-1}));
+        return ops::div(centred, ops::sqrt(ops::add(mean(ops::square(v[1]), {-1}), number(v[0], 1e-3))));
+      },
+      "layer_norm", 0);
   // A scale of another shape does not belong to it.
-  check({{2, 5, 33}, {5, 33}}, [](const Values& v) { return ops::mul(spelled_norm(v[0], {-1}), v[1]); }, "layer_norm", 1,
-        2);
+  check(
+      {{2, 5, 33}, {5, 33}}, [](const Values& v) { return ops::mul(spelled_norm(v[0], {-1}), v[1]); }, "layer_norm", 1,
+      2);
 }
 
 Value* attend(Value* q, Value* keys, Value* v, Value* mask, double scale) {
@@ -93,65 +104,80 @@ Value* attend(Value* q, Value* keys, Value* v, Value* mask, double scale) {
 TEST(WholeLayers, AttentionOverHeadsThatComeFirst) {
   const Shape q{2, 3, 5, 8}, k{2, 3, 7, 8}, v{2, 3, 7, 4};
   const auto swapped = [](Value* x) { return ops::transpose(x, {0, 1, 3, 2}); };
-  check({q, k, v}, [&](const Values& x) { return attend(x[0], swapped(x[1]), x[2], nullptr, 0.3); }, "attention", 1, 1);
+  check(
+      {q, k, v}, [&](const Values& x) { return attend(x[0], swapped(x[1]), x[2], nullptr, 0.3); }, "attention", 1, 1);
   for (const Shape& mask : std::vector<Shape>{{7}, {5, 7}, {2, 1, 1, 7}, {2, 3, 5, 7}}) {
-    check({q, k, v, mask}, [&](const Values& x) { return attend(x[0], swapped(x[1]), x[2], x[3], 0.3); }, "attention", 1,
-          1);
+    check(
+        {q, k, v, mask}, [&](const Values& x) { return attend(x[0], swapped(x[1]), x[2], x[3], 0.3); }, "attention", 1,
+        1);
   }
   // Both sides scaled before they are multiplied, as PyTorch writes it.
-  check({q, k, v},
-        [&](const Values& x) {
-          Value* left = ops::mul(x[0], number(x[0], 0.5));
-          Value* scores = ops::matmul(left, ops::div(swapped(x[1]), number(x[0], 2.0)));
-          return ops::matmul(ops::softmax(scores), x[2]);
-        },
-        "attention", 1);
-  check({q, k, v},
-        [&](const Values& x) { return ops::matmul(ops::softmax(ops::matmul(x[0], x[1], false, true)), x[2]); },
-        "attention", 1, 1);
+  check(
+      {q, k, v},
+      [&](const Values& x) {
+        Value* left = ops::mul(x[0], number(x[0], 0.5));
+        Value* scores = ops::matmul(left, ops::div(swapped(x[1]), number(x[0], 2.0)));
+        return ops::matmul(ops::softmax(scores), x[2]);
+      },
+      "attention", 1);
+  check(
+      {q, k, v}, [&](const Values& x) { return ops::matmul(ops::softmax(ops::matmul(x[0], x[1], false, true)), x[2]); },
+      "attention", 1, 1);
 }
 
 TEST(WholeLayers, AttentionOverHeadsThatWereMovedReadsThemWhereTheyLie) {
   const std::vector<Shape> shapes{{2, 5, 3, 8}, {2, 7, 3, 8}, {2, 7, 3, 8}};
   const auto heads = [](Value* x) { return ops::transpose(x, {0, 2, 1, 3}); };
-  check(shapes,
-        [&](const Values& x) {
-          return heads(attend(heads(x[0]), ops::transpose(x[1], {0, 2, 3, 1}), heads(x[2]), nullptr, 0.3));
-        },
-        "transpose", 0, 1);
-  check(shapes,
-        [&](const Values& x) {
-          return heads(attend(heads(x[0]), ops::transpose(heads(x[1]), {0, 1, 3, 2}), heads(x[2]), nullptr, 0.3));
-        },
-        "transpose", 0, 1);
+  check(
+      shapes,
+      [&](const Values& x) {
+        return heads(attend(heads(x[0]), ops::transpose(x[1], {0, 2, 3, 1}), heads(x[2]), nullptr, 0.3));
+      },
+      "transpose", 0, 1);
+  check(
+      shapes,
+      [&](const Values& x) {
+        return heads(attend(heads(x[0]), ops::transpose(heads(x[1]), {0, 1, 3, 2}), heads(x[2]), nullptr, 0.3));
+      },
+      "transpose", 0, 1);
 }
 
 TEST(WholeLayers, WhatIsNoAttentionStays) {
   const Shape square{2, 3, 6, 6};
   // A softmax over queries, a mask that does not go along the keys, scores that somebody else reads.
-  check({square, square, square},
-        [](const Values& x) { return ops::matmul(ops::softmax(ops::matmul(x[0], x[1]), 2), x[2]); }, "attention", 0);
-  check({square, square, square, {6, 1}},
-        [](const Values& x) {
-          return ops::matmul(ops::softmax(ops::add(ops::matmul(x[0], x[1]), x[3])), x[2]);
-        },
-        "attention", 0);
-  check({square, square, square},
-        [](const Values& x) {
-          Value* p = ops::softmax(ops::matmul(x[0], x[1]));
-          return ops::add(ops::matmul(p, x[2]), p);
-        },
-        "attention", 0);
-  check({square, {1, 1, 6, 6}, square},
-        [](const Values& x) { return ops::matmul(ops::softmax(ops::matmul(x[0], x[1])), x[2]); }, "attention", 0);
+  check(
+      {square, square, square},
+      [](const Values& x) { return ops::matmul(ops::softmax(ops::matmul(x[0], x[1]), 2), x[2]); }, "attention", 0);
+  check(
+      {square, square, square, {6, 1}},
+      [](const Values& x) { return ops::matmul(ops::softmax(ops::add(ops::matmul(x[0], x[1]), x[3])), x[2]); },
+      "attention", 0);
+  check(
+      {square, square, square},
+      [](const Values& x) {
+        Value* p = ops::softmax(ops::matmul(x[0], x[1]));
+        return ops::add(ops::matmul(p, x[2]), p);
+      },
+      "attention", 0);
+  check(
+      {square, {1, 1, 6, 6}, square},
+      [](const Values& x) { return ops::matmul(ops::softmax(ops::matmul(x[0], x[1])), x[2]); }, "attention", 0);
 }
 
 TEST(WholeLayers, TransposesThatFollowEachOtherJoin) {
   const Shape shape{2, 3, 4, 5};
-  check({shape}, [](const Values& x) { return ops::tanh(ops::transpose(ops::transpose(x[0], {0, 2, 3, 1}), {0, 3, 1, 2})); },
-        "transpose", 0, 1);
-  check({shape}, [](const Values& x) { return ops::transpose(ops::transpose(x[0], {3, 1, 0, 2}), {1, -1, 0, 2}); },
-        "transpose", 1, 1);
+  check(
+      {shape},
+      [](const Values& x) {
+        return ops::tanh(ops::transpose(ops::transpose(x[0], {0, 2, 3, 1}), {0, 3, 1, 2}));
+      },
+      "transpose", 0, 1);
+  check(
+      {shape},
+      [](const Values& x) {
+        return ops::transpose(ops::transpose(x[0], {3, 1, 0, 2}), {1, -1, 0, 2});
+      },
+      "transpose", 1, 1);
 }
 
 }  // namespace

@@ -14,8 +14,8 @@ std::unique_ptr<Graph> small_network() {
   auto graph = std::make_unique<Graph>("small network");
   Value* x = graph->input("x", {DType::kF32, {1, 32, 14, 14}});
   Value* w = graph->parameter("w", random_tensor(DType::kF32, {32, 1, 3, 3}, 1));
-  graph->mark_output(ops::conv(
-      x, w, nullptr, {.strides = {}, .pads = {1, 1}, .dilations = {}, .groups = 32, .activation = {}}));
+  graph->mark_output(
+      ops::conv(x, w, nullptr, {.strides = {}, .pads = {1, 1}, .dilations = {}, .groups = 32, .activation = {}}));
   return graph;
 }
 

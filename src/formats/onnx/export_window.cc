@@ -20,7 +20,8 @@ std::vector<AttributeProto> window_attributes(const Window& window, bool dilated
 }
 
 void write_conv(Exporter& exporter, const Node& node) {
-  TW_REQUIRE(node.attrs().text("activation").empty() && node.input(3) == nullptr && node.input(4) == nullptr, "a fused convolution");
+  TW_REQUIRE(node.attrs().text("activation").empty() && node.input(3) == nullptr && node.input(4) == nullptr,
+             "a fused convolution");
   const bool transposed = node.op_name() == op::kConvTranspose;
   std::vector<AttributeProto> attributes =
       window_attributes(read_window(node.attrs(), spatial_dims(node.input(1)->shape())), true);

@@ -10,8 +10,8 @@
 
 namespace thalweg {
 
-/// The functions of a chain over f32 elements that lie side by side, some at a time, so that what passes from one function
-/// to the next stays in the first cache.
+/// The functions of a chain over f32 elements that lie side by side, some at a time, so that what passes from one
+/// function to the next stays in the first cache.
 class ChainLoop {
  public:
   ChainLoop(const ChainSteps& steps, size_t num_inputs);

@@ -26,8 +26,8 @@ class ChannelBroadcast {
   bool same_for_all_positions() const { return !per_position_; }
   /// How many positions the operand is repeated for at a time: some kilobytes, which stay in the first cache.
   int64_t piece_positions() const { return std::clamp<int64_t>(1024 / blocking_.block, 1, blocking_.spatial); }
-  /// Writes the operand's elements for `positions` positions from `position` on of unit `unit` (a block of channels of a
-  /// sample), of which those beyond the unit's end are left out.
+  /// Writes the operand's elements for `positions` positions from `position` on of unit `unit` (a block of channels of
+  /// a sample), of which those beyond the unit's end are left out.
   void repeat(const void* small, int64_t unit, int64_t position, int64_t positions, void* piece) const;
 
   /// Calls `body(first, count, repeated)` for pieces of the activation, on several threads if there is enough to do:

@@ -7,8 +7,8 @@
 
 namespace thalweg {
 
-/// A convolution of plain images of one or two dimensions that is computed in bands of rows: the rows of the image that a
-/// band needs are copied with their padding, and each tap reads from the copy.
+/// A convolution of plain images of one or two dimensions that is computed in bands of rows: the rows of the image that
+/// a band needs are copied with their padding, and each tap reads from the copy.
 class ConvBands {
  public:
   /// `by_phase`: pixels that are a stride apart lie side by side in the copy. `slack`: floats behind each row.

@@ -119,9 +119,10 @@ std::unique_ptr<Kernel> make_flat_binary(const KernelRequest& request, const sim
   const Layout& big = call.a_is_one ? request.inputs[1] : request.inputs[0];
   Layout layout = call.a_is_one || call.b_is_one ? big : preferred(request.inputs[0], request.inputs[1]);
   const bool scalar = call.a_is_one || call.b_is_one;
-  const bool scales = call.function == BinaryFunction::kMul || (call.function == BinaryFunction::kPrelu && call.b_is_one);
-  const bool may_leave_zero = scalar ? !scales
-                                     : call.function == BinaryFunction::kDiv || call.function == BinaryFunction::kPow;
+  const bool scales =
+      call.function == BinaryFunction::kMul || (call.function == BinaryFunction::kPrelu && call.b_is_one);
+  const bool may_leave_zero =
+      scalar ? !scales : call.function == BinaryFunction::kDiv || call.function == BinaryFunction::kPow;
   if (layout.padded() && may_leave_zero) layout = Layout(layout.type());
   const int64_t count = elements(layout);
   auto kernel = flat_kernel(request, layout, [=](const KernelArguments& arguments) {

@@ -194,8 +194,8 @@ bool keeps_zero(const Node& node) {
   return zero.back();
 }
 
-/// The layout to work in: of the operands that have the result's shape the first that is not plain, as some kernel chose
-/// it for a reason.
+/// The layout to work in: of the operands that have the result's shape the first that is not plain, as some kernel
+/// chose it for a reason.
 Layout common_layout(const KernelRequest& request) {
   const TensorType& type = request.node.output()->type();
   for (size_t i = 0; i < request.inputs.size(); ++i) {

@@ -102,14 +102,18 @@ class RnnKernel : public Kernel {
       const int64_t begin = rows * part / parts, end = rows * (part + 1) / parts;
       float* gates = output(arguments, RnnOutput::kGates) + begin * columns;
       for (int64_t row = 0; row < end - begin; ++row) std::copy_n(bias, columns, gates + row * columns);
-      simd::panel_gemm({input(arguments, RnnInput::kX) + begin * inner, inner, 1}, input(arguments, packed_input_),
+      simd::panel_gemm({input(arguments, RnnInput::kX) + begin * inner, inner, 1}, packed(arguments, packed_input_),
                        end - begin, columns, inner, gates, columns, true);
     }
   }
 
-  static const float* input(const KernelArguments& arguments, int index) {
-    const auto at = static_cast<size_t>(index);
-    return at < arguments.inputs.size() ? static_cast<const float*>(arguments.inputs[at]) : nullptr;
+  /// An input of the node; null if it is absent.
+  const float* input(const KernelArguments& arguments, int index) const {
+    return static_cast<size_t>(index) < inputs.size() ? packed(arguments, index) : nullptr;
+  }
+  /// What was derived follows the node's inputs, of which absent ones at the end are not counted.
+  static const float* packed(const KernelArguments& arguments, int index) {
+    return static_cast<const float*>(arguments.inputs[static_cast<size_t>(index)]);
   }
   static float* output(const KernelArguments& arguments, int index) {
     return static_cast<float*>(arguments.outputs[static_cast<size_t>(index)]);
@@ -130,8 +134,8 @@ class RnnKernel : public Kernel {
     int64_t first = 0, units = 0;
   };
 
-  /// Into how many parts the units of a single sequence are cut: whole panels of the weights, and enough of them that the
-  /// part of a thread, which is read in every step, stays in its cache where the whole would not.
+  /// Into how many parts the units of a single sequence are cut: whole panels of the weights, and enough of them that
+  /// the part of a thread, which is read in every step, stays in its cache where the whole would not.
   int64_t unit_parts(int threads) const {
     constexpr int64_t kWorthwhile = int64_t{1} << 16;
     if (sizes_.batch != 1 || sizes_.hidden % kPanel != 0 || sizes_.hidden * sizes_.gates < kWorthwhile) return 1;
@@ -189,7 +193,7 @@ class RnnKernel : public Kernel {
   void run_step(const KernelArguments& arguments, const Share& share, int64_t step) const {
     const int64_t hidden = sizes_.hidden, rows = share.end - share.begin;
     const float* h = state_before(arguments, share.begin, step);
-    const float* weights = input(arguments, packed_hidden_);
+    const float* weights = packed(arguments, packed_hidden_);
     float* sums = at_offset(arguments.scratch, sums_) + share.begin * sizes_.gates;
     if (share.units == hidden) {
       simd::panel_gemm({h, hidden, 1}, weights, rows, sizes_.gates, hidden, sums, sizes_.gates, false);

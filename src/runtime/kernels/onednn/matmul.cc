@@ -100,9 +100,9 @@ dnnl::primitive_attr linear_attr(const Node& node) {
   return attr;
 }
 
-/// Weights that change stay row-major: forward, data gradient and weights gradient then all work on one copy of them, and
-/// oneDNN's own choice of layout is no faster where it matters (large weights, small batch: bound by reading them once).
-/// Those that are fixed are arranged once, as the product reads them.
+/// Weights that change stay row-major: forward, data gradient and weights gradient then all work on one copy of them,
+/// and oneDNN's own choice of layout is no faster where it matters (large weights, small batch: bound by reading them
+/// once). Those that are fixed are arranged once, as the product reads them.
 std::unique_ptr<Kernel> make_linear(const KernelRequest& request, std::string& declined) {
   const Node& node = request.node;
   if (!is_supported(node, declined)) return nullptr;
@@ -115,8 +115,7 @@ std::unique_ptr<Kernel> make_linear(const KernelRequest& request, std::string& d
   const bool fixed = request.input_is_fixed.size() > 1 && request.input_is_fixed[1];
   memory::desc right = transposed(weight.desc());
   if (fixed) right = {right.get_dims(), right.get_data_type(), memory::format_tag::any};
-  const dnnl::matmul::primitive_desc pd(dnnl_engine(), as_rows(x), right, bias, as_rows(y),
-                                        linear_attr(node));
+  const dnnl::matmul::primitive_desc pd(dnnl_engine(), as_rows(x), right, bias, as_rows(y), linear_attr(node));
   if (fixed) {
     right = pd.weights_desc();
     weight = Layout(weight.type(), right.permute_axes({1, 0}));

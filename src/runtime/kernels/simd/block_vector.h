@@ -57,8 +57,8 @@ static inline void finish_vector(const ConvAfter& after, BlockVector value, cons
   after.stream ? stream_vector(to, value) : store_vector(to, value);
 }
 
-/// Applies what remains to `count` floats of one channel block that were stored: slopes (`slope` is that block's) or the
-/// function, then the scale.
+/// Applies what remains to `count` floats of one channel block that were stored: slopes (`slope` is that block's) or
+/// the function, then the scale.
 static inline void finish_stored(const ConvAfter& after, const float* slope, float* at, int64_t count) {
   if (after.activated) {
     UnaryCall call;

@@ -7,10 +7,10 @@
 
 namespace thalweg::simd {
 
-/// A line of output pixels of some channels, for a convolution of few output channels: vectors go along the line, so that
-/// none is filled with channels that do not exist. Neighbouring pixels read neighbouring floats.
+/// A line of output pixels of some channels, for a convolution of few output channels: vectors go along the line, so
+/// that none is filled with channels that do not exist. Neighbouring pixels read neighbouring floats.
 struct ConvLine {
-  const float* source;     ///< what the first tap of the first pixel sees; kLineSlack floats may be read beyond the last
+  const float* source;  ///< what the first tap of the first pixel sees; kLineSlack floats may be read beyond the last
   const int64_t* offsets;  ///< [taps] from there, in floats
   int64_t taps;            ///< of all input channels
   const float* weights;    ///< [channels][taps]

@@ -5,8 +5,8 @@
 
 namespace thalweg::simd::TW_SIMD_NS {
 
-void lstm_cell(float* __restrict gates, const float* __restrict hid, float* __restrict c, float* __restrict h, int64_t n,
-               int64_t stride) {
+void lstm_cell(float* __restrict gates, const float* __restrict hid, float* __restrict c, float* __restrict h,
+               int64_t n, int64_t stride) {
   float* __restrict gi = gates;
   float* __restrict gf = gates + stride;
   float* __restrict gg = gates + 2 * stride;
