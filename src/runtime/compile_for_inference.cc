@@ -47,6 +47,7 @@ std::shared_ptr<Program> compile_for_inference(std::unique_ptr<Graph> graph,
   auto full = compile(std::move(graph), variables, Precision::kF32, options);
   const std::string fastest =
       tuner.choose(key, {candidate(precision, narrow, inputs), candidate(Precision::kF32, full, inputs)});
+  tuner.keep();
   return fastest == name_of(precision) ? narrow : full;
 }
 

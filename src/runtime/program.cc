@@ -3,6 +3,7 @@
 
 #include "base/threads.h"
 #include "runtime/lowering.h"
+#include "runtime/tuner.h"
 
 namespace thalweg {
 
@@ -15,6 +16,7 @@ std::shared_ptr<Program> Program::compile(std::unique_ptr<Graph> graph, std::sha
   if (program->options_.threads == 0) program->options_.threads = available_processors();
   const ThreadLease lease(program->options_.threads);
   Lowering(*program).run();
+  if (options.tuning == Tuning::kMeasured) Tuner::for_this_cpu().keep();
   program->persistent_ = AlignedBuffer(program->persistent_bytes_);
   return program;
 }

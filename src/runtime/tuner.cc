@@ -114,10 +114,14 @@ void Tuner::load() {
   }
 }
 
-void Tuner::store() {
-  if (path_.empty()) return;
-  load();  // what other processes found meanwhile
+Tuner::~Tuner() { keep(); }
+
+void Tuner::keep() {
+  const std::lock_guard<std::mutex> lock(mutex_);
+  if (!unwritten_ || path_.empty()) return;
+  unwritten_ = false;
   try {
+    load();  // what other processes found meanwhile
     std::filesystem::create_directories(std::filesystem::path(path_).parent_path());
     const std::string text = nlohmann::json(choices_).dump(1) + "\n";
     AtomicFile file(path_);
@@ -147,7 +151,7 @@ std::string Tuner::choose(const std::string& key, const std::vector<TuningCandid
   auto fastest = static_cast<size_t>(std::min_element(seconds.begin(), seconds.end()) - seconds.begin());
   if (seconds[fastest] * kNoise > seconds[0]) fastest = 0;
   choices_[key] = candidates[fastest].name;
-  store();
+  unwritten_ = true;
   return candidates[fastest].name;
 }
 

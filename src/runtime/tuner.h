@@ -23,6 +23,10 @@ class Tuner {
  public:
   /// A file that is missing, unreadable or nonsense counts as empty. "" keeps nothing beyond this object.
   explicit Tuner(std::string path);
+  /// Keeps what was found.
+  ~Tuner();
+  Tuner(const Tuner&) = delete;
+  Tuner& operator=(const Tuner&) = delete;
 
   /// The one for this CPU model and this version of the kernels, in $THALWEG_CACHE, else $XDG_CACHE_HOME/thalweg, else
   /// ~/.cache/thalweg.
@@ -36,13 +40,18 @@ class Tuner {
   /// is measured anew.
   std::string choose(const std::string& key, const std::vector<TuningCandidate>& candidates);
 
+  /// Writes what was found since the last time into the file, with what other processes have found meanwhile. A program
+  /// has dozens of choices, and to write a file safely takes as long as some measurements: so it is done once a program.
+  void keep();
+
  private:
   void load();
-  void store();
 
   std::string path_;
   std::mutex mutex_;
   std::map<std::string, std::string> choices_;
+  /// The file lacks some of them.
+  bool unwritten_ = false;
 };
 
 }  // namespace thalweg

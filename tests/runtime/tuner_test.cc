@@ -46,7 +46,9 @@ TEST(Tuner, RemembersInAFile) {
   // Another process found something meanwhile: both stay.
   Tuner other(path);
   other.choose("b", {pretend("direct", 1.0)});
+  other.keep();
   again.choose("c", {pretend("direct", 1.0)});
+  again.keep();
   Tuner all(path);
   all.choose("b", {pretend("direct", 1.0, &runs)});
   all.choose("c", {pretend("direct", 1.0, &runs)});
