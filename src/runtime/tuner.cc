@@ -87,6 +87,8 @@ std::vector<double> measure(const std::vector<TuningCandidate>& candidates) {
   for (const TuningCandidate& candidate : candidates) best.push_back(undisturbed_seconds(candidate, end));
   for (size_t round = 0; round < kRounds && Clock::now() < (round < kLeastRounds ? begin + kLongest : end); ++round) {
     const double limit = *std::min_element(best.begin(), best.end()) * kHopeless[std::min(round, kHopeless.size() - 1)];
+    const auto in_race = std::count_if(best.begin(), best.end(), [&](double seconds) { return seconds <= limit; });
+    if (round >= kLeastRounds && in_race <= 1) break;
     for (size_t i = 0; i < candidates.size(); ++i) {
       if (best[i] <= limit) best[i] = std::min(best[i], undisturbed_seconds(candidates[i], end));
     }
