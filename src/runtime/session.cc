@@ -3,6 +3,7 @@
 #include <cstring>
 #include <map>
 
+#include "base/flush_denormals.h"
 #include "base/threads.h"
 #include "runtime/program.h"
 
@@ -77,6 +78,7 @@ void Session::set_inputs(size_t first, std::span<const Tensor> inputs) {
 void Session::run_steps(size_t first, size_t last, const GradientCallback& on_gradient) {
   using Clock = std::chrono::steady_clock;
   const ThreadLease lease(program_->options().threads);
+  const FlushDenormals flush;
   for (size_t s = first; s < last; ++s) {
     BoundStep& bound = bound_[s];
     for (const auto& [position, place] : bound.external)

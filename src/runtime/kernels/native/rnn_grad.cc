@@ -6,7 +6,6 @@
 
 #include "ops/ids.h"
 #include "runtime/kernel.h"
-#include "runtime/kernels/native/flush_denormals.h"
 #include "runtime/kernels/native/rnn_common.h"
 #include "runtime/kernels/onednn/product.h"
 #include "runtime/kernels/simd/column_sum.h"
@@ -47,7 +46,6 @@ class RnnGradKernel : public Kernel {
   }
 
   void run(const KernelArguments& arguments) const override {
-    const FlushDenormals flush;
     simd::pack_panels({input(arguments, In::kWHidden), sizes_.hidden, 1}, sizes_.gates, sizes_.hidden,
                       at_offset(arguments.scratch, weights_));
     std::memset(at_offset(arguments.scratch, zeros_), 0, static_cast<size_t>(sizes_.hidden) * sizeof(float));
