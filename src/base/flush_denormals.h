@@ -11,8 +11,13 @@ namespace thalweg {
 /// hundred times as long for each operation.
 class FlushDenormals {
  public:
-  FlushDenormals() : saved_(_mm_getcsr()) { _mm_setcsr(saved_ | kFlushToZero | kDenormalsAreZero); }
-  ~FlushDenormals() { _mm_setcsr(saved_); }
+  /// Does nothing unless `wanted`.
+  explicit FlushDenormals(bool wanted = true) : saved_(_mm_getcsr()), wanted_(wanted) {
+    if (wanted_) _mm_setcsr(saved_ | kFlushToZero | kDenormalsAreZero);
+  }
+  ~FlushDenormals() {
+    if (wanted_) _mm_setcsr(saved_);
+  }
   FlushDenormals(const FlushDenormals&) = delete;
   FlushDenormals& operator=(const FlushDenormals&) = delete;
 
@@ -20,6 +25,7 @@ class FlushDenormals {
   static constexpr unsigned kFlushToZero = 0x8000;
   static constexpr unsigned kDenormalsAreZero = 0x0040;
   unsigned saved_;
+  bool wanted_;
 };
 
 }  // namespace thalweg

@@ -1,7 +1,6 @@
 // Copyright The Thalweg Authors. SPDX-License-Identifier: Apache-2.0
 #include "runtime/program.h"
 
-#include "base/flush_denormals.h"
 #include "base/threads.h"
 #include "runtime/lowering.h"
 
@@ -24,7 +23,6 @@ void Program::prepare() {
   const std::lock_guard<std::mutex> lock(prepare_mutex_);
   if (prepared_version_ == variables_->version()) return;
   const ThreadLease lease(options_.threads);
-  const FlushDenormals flush;
   const AlignedBuffer once(once_bytes_);
   // Weights that are stored elsewhere are in memory only while a step reads them.
   std::vector<std::shared_ptr<const void>> borrowed;

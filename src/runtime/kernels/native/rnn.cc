@@ -5,6 +5,7 @@
 
 #include <algorithm>
 
+#include "base/flush_denormals.h"
 #include "ops/ids.h"
 #include "runtime/kernel.h"
 #include "runtime/kernels/native/rnn_common.h"
@@ -46,6 +47,7 @@ class RnnKernel : public Kernel {
   }
 
   void run(const KernelArguments& arguments) const override {
+    const FlushDenormals flush;
     const auto in = [&](int index) { return input(arguments, index); };
     float* bias = at_offset(arguments.scratch, bias_);
     join_biases(in(RnnInput::kBInput), in(RnnInput::kBHidden), bias);

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cstring>
 
+#include "base/flush_denormals.h"
 #include "ops/ids.h"
 #include "runtime/kernel.h"
 #include "runtime/kernels/native/rnn_common.h"
@@ -46,6 +47,7 @@ class RnnGradKernel : public Kernel {
   }
 
   void run(const KernelArguments& arguments) const override {
+    const FlushDenormals flush;
     simd::pack_panels({input(arguments, In::kWHidden), sizes_.hidden, 1}, sizes_.gates, sizes_.hidden,
                       at_offset(arguments.scratch, weights_));
     std::memset(at_offset(arguments.scratch, zeros_), 0, static_cast<size_t>(sizes_.hidden) * sizeof(float));
