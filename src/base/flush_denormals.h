@@ -7,8 +7,8 @@ namespace thalweg {
 
 /// While it lives, numbers too small for full precision count as zero, in the calling thread and in the parallel
 /// regions that it opens (those of oneDNN included), whose threads compute as the one that opened the region. Gradients
-/// that vanish over many steps pass through that range, and weights that decayed lie in it, where some processors need a
-/// hundred times as long for each operation.
+/// that vanish over many steps pass through that range, and weights that decayed lie in it, where some processors need
+/// a hundred times as long for each operation.
 class FlushDenormals {
  public:
   /// Does nothing unless `wanted`.

@@ -21,7 +21,8 @@ struct Kind {
 };
 
 /// Inputs of the model: x [T, N, I], and, if `lengths`, how long each sequence is. Weights are fixed by the seed.
-std::unique_ptr<Model> build(const Kind& kind, const std::string& direction, int64_t batch, int64_t steps, bool lengths) {
+std::unique_ptr<Model> build(const Kind& kind, const std::string& direction, int64_t batch, int64_t steps,
+                             bool lengths) {
   auto graph = std::make_unique<Graph>("recurrent");
   const int64_t directions = direction == "bidirectional" ? 2 : 1;
   Value* x = graph->input("x", {DType::kF32, {steps, batch, kInputs}});
@@ -76,13 +77,11 @@ TEST_P(RnnLengths, AreAsIfEachSequenceRanAlone) {
   }
 }
 
-INSTANTIATE_TEST_SUITE_P(All, RnnLengths,
-                         ::testing::Combine(::testing::Values(Kind{"onnx.LSTM", 4, 2}, Kind{"onnx.GRU", 3, 1},
-                                                              Kind{"onnx.RNN", 1, 1}),
-                                            ::testing::Values("forward", "reverse", "bidirectional")),
-                         [](const auto& test) {
-                           return std::string(std::get<0>(test.param).op).substr(5) + "_" + std::get<1>(test.param);
-                         });
+INSTANTIATE_TEST_SUITE_P(
+    All, RnnLengths,
+    ::testing::Combine(::testing::Values(Kind{"onnx.LSTM", 4, 2}, Kind{"onnx.GRU", 3, 1}, Kind{"onnx.RNN", 1, 1}),
+                       ::testing::Values("forward", "reverse", "bidirectional")),
+    [](const auto& test) { return std::string(std::get<0>(test.param).op).substr(5) + "_" + std::get<1>(test.param); });
 
 }  // namespace
 }  // namespace thalweg

@@ -52,8 +52,8 @@ bool engine_can(const NodeContext& context, RnnKind kind, const Direction& direc
   if (kind == RnnKind::kPlain) usual = {"Tanh"};
   const bool relu = kind == RnnKind::kPlain && direction.activations == std::vector<std::string>{"Relu"};
   const bool turns = direction.lengths == nullptr || direction.x->shape()[1] > 0;
-  return (direction.activations == usual || relu) && turns && direction.weights.peepholes == nullptr && !context.has_attribute("clip") &&
-         !context.flag("input_forget", false) &&
+  return (direction.activations == usual || relu) && turns && direction.weights.peepholes == nullptr &&
+         !context.has_attribute("clip") && !context.flag("input_forget", false) &&
          (kind != RnnKind::kGru || context.flag("linear_before_reset", false)) && direction.x->dtype() == DType::kF32;
 }
 
@@ -81,13 +81,13 @@ ops::RnnOutputs run_whole(const NodeContext& context, RnnKind kind, const Direct
 /// x [N, T, W] by the positions [N, T] of its times.
 Value* at_times(Value* x, Value* positions) {
   const Shape& shape = x->shape();
-  return ops::gather_elements(x, ops::expand(ops::unsqueeze(positions, {2}), {shape[0], positions->shape()[1], shape[2]}),
-                              1);
+  return ops::gather_elements(
+      x, ops::expand(ops::unsqueeze(positions, {2}), {shape[0], positions->shape()[1], shape[2]}), 1);
 }
 
 /// Sequences of which some end before the others: what comes after the end of one changes nothing before it, so all run
-/// at full length, and what was computed beyond an end is left out. A sequence that is read from its end is turned round
-/// for that.
+/// at full length, and what was computed beyond an end is left out. A sequence that is read from its end is turned
+/// round for that.
 Result run_with_lengths(const NodeContext& context, RnnKind kind, Direction direction) {
   const Shape shape = static_shape(context, direction.x);
   const int64_t batch = shape[0], steps = shape[1], hidden = direction.weights.hidden;
