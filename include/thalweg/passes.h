@@ -33,7 +33,7 @@ void to_inference(Graph& graph);
 void to_portable(Graph& graph);
 
 /// Activations that are spelled in several nodes (SiLU, hard-swish, hard-sigmoid, both forms of GELU) become one node
-/// each, and powers of 2, 3 and 1/2 what they are.
+/// each, powers of 2, 3 and 1/2 what they are, and the greater or lesser of a value and a number a bound.
 void say_whole_activations(Graph& graph);
 
 /// For inference: layer normalisation and attention that are spelled in several nodes become one node each, and

@@ -9,6 +9,7 @@
 ``thalweg.Model.load`` runs any ONNX model; docs/python.md tells the rest.
 """
 
+import importlib
 from typing import TYPE_CHECKING
 
 from thalweg import _pickling, data, losses, metrics, nn, ops, optim, schedules  # noqa: F401
@@ -34,13 +35,13 @@ from thalweg._core import (
     trace,
     zoo,
 )
-from thalweg.classifier import Classifier
-from thalweg.estimator import Estimator
 from thalweg.history import History
-from thalweg.optimizing import Optimized, optimize
 
 if TYPE_CHECKING:
     from thalweg._torch import accelerate, from_torch, load_into_torch  # noqa: F401
+    from thalweg.classifier import Classifier
+    from thalweg.estimator import Estimator
+    from thalweg.optimizing import Optimized, optimize
 
 __all__ = [
     "Callback",
@@ -78,7 +79,13 @@ __all__ = [
 ]
 
 
+# What takes long to import and not every program needs.
+_LATER = {"Classifier": "classifier", "Estimator": "estimator", "Optimized": "optimizing", "optimize": "optimizing"}
+
+
 def __getattr__(name):
+    if name in _LATER:
+        return getattr(importlib.import_module(f"thalweg.{_LATER[name]}"), name)
     # PyTorch is optional, and slow to import.
     if name not in ("accelerate", "from_torch", "load_into_torch"):
         raise AttributeError(f"module 'thalweg' has no attribute '{name}'")

@@ -41,6 +41,19 @@ void fold_batch_norm(Graph& graph, Node* norm) {
   });
 }
 
+/// A batch norm that follows no product is a product and a sum, which may become part of a chain.
+void spell_batch_norm(Graph& graph, Node* norm) {
+  const Shape& shape = norm->output()->shape();
+  if (norm->output()->dtype() != DType::kF32 || shape.rank() < 2) return;
+  rewrite_at(graph, *norm, [&] {
+    const Affine affine = affine_of(*norm);
+    std::vector<int64_t> channels(static_cast<size_t>(shape.rank()) - 1, 1);
+    channels[0] = -1;
+    return ops::add(ops::mul(norm->input(0), ops::reshape(affine.factor, channels)),
+                    ops::reshape(affine.offset, channels), norm->name());
+  });
+}
+
 /// conv(x) + r: the sum moves into the convolution.
 void take_residual(Graph& graph, Node* conv) {
   if (conv->input(3) != nullptr || !conv->attrs().text("activation").empty()) return;
@@ -148,6 +161,10 @@ void fuse_for_inference(Graph& graph) {
   absorb_affine(graph);
   for (Node* node : list_nodes(graph)) {
     if (node->op_name() == op::kBatchNormInference) fold_batch_norm(graph, node);
+  }
+  graph.remove_dead_nodes();
+  for (Node* node : list_nodes(graph)) {
+    if (node->op_name() == op::kBatchNormInference) spell_batch_norm(graph, node);
   }
   graph.remove_dead_nodes();
   absorb_affine(graph);

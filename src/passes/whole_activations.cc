@@ -3,6 +3,7 @@
 // kernel, a single gradient, and can move into the product before it.
 #include <algorithm>
 #include <cmath>
+#include <limits>
 #include <numbers>
 #include <optional>
 
@@ -217,6 +218,19 @@ void simplify_power(Graph& graph, Node* node) {
   if (*exponent == 0.5) rewrite_at(graph, *node, [&] { return ops::sqrt(x); });
 }
 
+/// The greater or lesser of x and a number: a bound, which needs to be known where the order of elements is not.
+void simplify_bound(Graph& graph, Node* node) {
+  const bool low = node->op_name() == op::kMaximum;
+  if ((!low && node->op_name() != op::kMinimum) || !is_floating(node->output()->dtype())) return;
+  for (const size_t which : {0, 1}) {
+    Value* x = node->input(1 - which);
+    const std::optional<double> bound = constant_of(node->input(which));
+    if (!bound || std::isnan(*bound) || x->type() != node->output()->type()) continue;
+    constexpr double kInfinity = std::numeric_limits<double>::infinity();
+    return rewrite_at(graph, *node, [&] { return ops::clip(x, low ? *bound : -kInfinity, low ? kInfinity : *bound); });
+  }
+}
+
 }  // namespace
 
 void say_whole_activations(Graph& graph) {
@@ -224,7 +238,10 @@ void say_whole_activations(Graph& graph) {
   const std::vector<Node*> nodes = list_nodes(graph);
   for (auto node = nodes.rbegin(); node != nodes.rend(); ++node) recognize(graph, *node);
   graph.remove_dead_nodes();
-  for (Node* node : list_nodes(graph)) simplify_power(graph, node);
+  for (Node* node : list_nodes(graph)) {
+    simplify_power(graph, node);
+    simplify_bound(graph, node);
+  }
   graph.remove_dead_nodes();
 }
 

@@ -1,6 +1,7 @@
 // Copyright The Thalweg Authors. SPDX-License-Identifier: Apache-2.0
 #include "runtime/kernel_trial.h"
 
+#include <cpuid.h>
 #include <immintrin.h>
 
 #include <algorithm>
@@ -9,10 +10,27 @@
 namespace thalweg {
 namespace {
 
+constexpr size_t kLine = 64;
+
+/// Lines leave side by side, not one after the other.
+__attribute__((target("clflushopt"))) void drop_quickly(const char* at, size_t bytes) {
+  for (size_t i = 0; i < bytes; i += kLine) _mm_clflushopt(const_cast<char*>(at) + i);
+}
+
+bool cpu_drops_quickly() {
+  constexpr unsigned kExtendedFeatures = 7, kClflushOpt = 1U << 23;
+  unsigned a = 0, b = 0, c = 0, d = 0;
+  return __get_cpuid_count(kExtendedFeatures, 0, &a, &b, &c, &d) != 0 && (b & kClflushOpt) != 0;
+}
+
 void drop_from_caches(const void* data, size_t bytes) {
-  constexpr size_t kLine = 64;
+  static const bool quickly = cpu_drops_quickly();
   const auto* at = static_cast<const char*>(data);
-  for (size_t i = 0; i < bytes; i += kLine) _mm_clflush(at + i);
+  if (quickly) {
+    drop_quickly(at, bytes);
+  } else {
+    for (size_t i = 0; i < bytes; i += kLine) _mm_clflush(at + i);
+  }
   _mm_mfence();
 }
 

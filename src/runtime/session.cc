@@ -3,7 +3,9 @@
 #include <cstring>
 #include <map>
 
+#include "base/flush_denormals.h"
 #include "base/threads.h"
+#include "graph/op_registry.h"
 #include "runtime/program.h"
 
 namespace thalweg {
@@ -14,6 +16,8 @@ struct Session::BoundStep {
   std::vector<void*> inputs;
   std::vector<void*> outputs;
   void* scratch = nullptr;
+  /// It is a product of many numbers, to which those too small for full precision add nothing.
+  bool multiplies = false;
   /// Positions among `inputs` that are program inputs, whose addresses change with every run.
   std::vector<std::pair<size_t, size_t>> external;
   std::vector<const GradientSlot*> gradients;
@@ -49,6 +53,7 @@ void Session::bind() {
     BoundStep& bound = bound_[s];
     bound.step = &steps[s];
     bound.state = steps[s].kernel->new_state();
+    bound.multiplies = steps[s].node != nullptr && steps[s].node->op().has(Trait::kComputesInBf16);
     for (size_t i = 0; i < steps[s].inputs.size(); ++i) {
       const int buffer = steps[s].inputs[i];
       bound.inputs.push_back(address(buffer));
@@ -84,6 +89,7 @@ void Session::run_steps(size_t first, size_t last, const GradientCallback& on_gr
     const auto begin = profile_ ? Clock::now() : Clock::time_point();
     if (bound.step->kernel->alias_of_input < 0) {
       const FewerThreads fewer(bound.step->threads);
+      const FlushDenormals flush(bound.multiplies);
       bound.step->kernel->run(
           {bound.inputs, bound.outputs, bound.scratch, bound.state.get(), bound.step->threads, step_});
     }

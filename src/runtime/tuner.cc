@@ -35,9 +35,9 @@ constexpr int kLeastRounds = 2;
 /// How often a run is repeated because another program took a processor from it.
 constexpr int kRepeats = 3;
 /// No further round begins, and no run is repeated, after that time, preparations of the candidates included.
-constexpr std::chrono::milliseconds kPatience{100};
+constexpr std::chrono::milliseconds kPatience{30};
 /// Not even one of the least rounds begins after that time: runs so long are hardly disturbed, and somebody waits.
-constexpr std::chrono::milliseconds kLongest{300};
+constexpr std::chrono::milliseconds kLongest{150};
 
 std::filesystem::path cache_folder() {
   const auto variable = [](const char* name) {

@@ -56,7 +56,7 @@ TEST_P(Rnn, FixedWeightsArePackedOnce) {
   for (const auto& [batch, steps] : std::vector<std::pair<int64_t, int64_t>>{{1, 1}, {2, 5}, {3, 60}, {1, 7}}) {
     SCOPED_TRACE(batch * steps);
     // Threads share the units of a single sequence of many.
-    const std::vector<Operand> all = operands(batch, steps, 7, steps == 7 ? 320 : 19, true, true);
+    const std::vector<Operand> all = operands(batch, steps, 7, steps == 7 ? 768 : 19, true, true);
     Graph graph;
     Values values;
     std::vector<Tensor> given;

@@ -46,6 +46,8 @@ const Spelling kSpellings[] = {
      [](Value* x) { return smooth(x, ops::add(x, ops::mul(ops::mul(ops::mul(x, x), x), 0.044715))); }},
     {"x times 1 + x^2", "gelu_tanh",
      [](Value* x) { return smooth(x, ops::mul(x, ops::add(ops::mul(ops::square(x), 0.044715), 1.0))); }},
+    {"the greater of x and a number", "clip", [](Value* x) { return ops::maximum(x, constant(x, -0.5)); }},
+    {"the lesser of a number and x", "clip", [](Value* x) { return ops::minimum(constant(x, 0.5), x); }},
     {"a power of 2", "square", [](Value* x) { return ops::pow(x, constant(x, 2.0)); }},
 };
 

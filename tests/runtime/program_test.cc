@@ -180,6 +180,21 @@ TEST(Program, WrongInputTypeNamesTheInput) {
   }
 }
 
+/// Weights that decayed in training would make a product a hundred times slower on some processors.
+TEST(Program, ProductsCountWhatIsBelowFullPrecisionAsZeroAndNothingElseDoes) {
+  Graph graph;
+  Value* x = graph.input("x", {DType::kF32, {1, 1}});
+  Value* small = graph.input("small", {DType::kF32, {1, 1}});
+  graph.mark_output(ops::matmul(x, small));
+  graph.mark_output(ops::mul(x, small));
+  auto variables = std::make_shared<Variables>(graph);
+  Session session(Program::compile(graph.clone(), variables));
+  const std::vector<Tensor> inputs{Tensor::full<float>({1, 1}, 1e38F), Tensor::full<float>({1, 1}, 1e-40F)};
+  const std::vector<Tensor> outputs = session.run(inputs);
+  EXPECT_EQ(outputs[0].item(), 0.0);
+  EXPECT_NEAR(outputs[1].item(), 0.01, 1e-4);
+}
+
 TEST(Program, ExplainNamesKernelsAndWhyOthersDeclined) {
   Graph graph("explained");
   Value* x = graph.input("x", {DType::kF64, {4}});

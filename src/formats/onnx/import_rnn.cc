@@ -2,10 +2,12 @@
 // Recurrent layers. What the engine's own layers can do runs on them; anything else (peepholes, other activations,
 // sequences of different lengths, ...) is unrolled, step by step.
 #include <algorithm>
+#include <numeric>
 
 #include "formats/onnx/import_common.h"
 #include "formats/onnx/rnn_cell.h"
 #include "ops/ids.h"
+#include "ops/rnn_operands.h"
 #include "thalweg/ops.h"
 
 namespace thalweg::onnx {
@@ -49,13 +51,14 @@ bool engine_can(const NodeContext& context, RnnKind kind, const Direction& direc
   if (kind == RnnKind::kGru) usual = {"Sigmoid", "Tanh"};
   if (kind == RnnKind::kPlain) usual = {"Tanh"};
   const bool relu = kind == RnnKind::kPlain && direction.activations == std::vector<std::string>{"Relu"};
-  return (direction.activations == usual || relu) && direction.lengths == nullptr &&
-         direction.weights.peepholes == nullptr && !context.has_attribute("clip") &&
-         !context.flag("input_forget", false) &&
+  const bool turns = direction.lengths == nullptr || direction.x->shape()[1] > 0;
+  return (direction.activations == usual || relu) && turns && direction.weights.peepholes == nullptr &&
+         !context.has_attribute("clip") && !context.flag("input_forget", false) &&
          (kind != RnnKind::kGru || context.flag("linear_before_reset", false)) && direction.x->dtype() == DType::kF32;
 }
 
-Result run_engine(const NodeContext& context, RnnKind kind, const Direction& direction) {
+/// All sequences at full length, whatever theirs is.
+ops::RnnOutputs run_whole(const NodeContext& context, RnnKind kind, const Direction& direction, bool reverse) {
   const std::vector<int64_t> order = engine_order(kind);
   const RnnWeights& from = direction.weights;
   const int64_t hidden = from.hidden;
@@ -67,15 +70,57 @@ Result run_engine(const NodeContext& context, RnnKind kind, const Direction& dir
     weights.b_input = reordered(rows(from.b, 0, gates * hidden), hidden, order);
     weights.b_hidden = reordered(rows(from.b, gates * hidden, gates * hidden), hidden, order);
   }
-  ops::RnnOutputs out{};
   if (kind == RnnKind::kLstm) {
-    out = ops::lstm(direction.x, weights, direction.h, direction.c, direction.reverse, context.name());
-  } else if (kind == RnnKind::kGru) {
-    out = ops::gru(direction.x, weights, direction.h, direction.reverse, context.name());
-  } else {
-    const std::string activation = direction.activations[0] == "Relu" ? op::kRelu : op::kTanh;
-    out = ops::rnn(direction.x, weights, direction.h, activation, direction.reverse, context.name());
+    return ops::lstm(direction.x, weights, direction.h, direction.c, reverse, context.name());
   }
+  if (kind == RnnKind::kGru) return ops::gru(direction.x, weights, direction.h, reverse, context.name());
+  const std::string activation = direction.activations[0] == "Relu" ? op::kRelu : op::kTanh;
+  return ops::rnn(direction.x, weights, direction.h, activation, reverse, context.name());
+}
+
+/// x [N, T, W] by the positions [N, T] of its times.
+Value* at_times(Value* x, Value* positions) {
+  const Shape& shape = x->shape();
+  return ops::gather_elements(
+      x, ops::expand(ops::unsqueeze(positions, {2}), {shape[0], positions->shape()[1], shape[2]}), 1);
+}
+
+/// Sequences of which some end before the others: what comes after the end of one changes nothing before it, so all run
+/// at full length, and what was computed beyond an end is left out. A sequence that is read from its end is turned
+/// round for that.
+Result run_with_lengths(const NodeContext& context, RnnKind kind, Direction direction) {
+  const Shape shape = static_shape(context, direction.x);
+  const int64_t batch = shape[0], steps = shape[1], hidden = direction.weights.hidden;
+  Tensor numbers(DType::kI64, {1, steps});
+  std::iota(numbers.data<int64_t>(), numbers.data<int64_t>() + steps, int64_t{0});
+  Value* times = context.constant(numbers);
+  Value* lengths = ops::reshape(ops::cast(direction.lengths, DType::kI64), {batch, 1});
+  lengths = ops::minimum(lengths, ops::scalar_like(lengths, static_cast<double>(steps)));
+  Value* active = ops::less(times, lengths);
+  Value* turned = nullptr;
+  if (direction.reverse) {
+    Value* backwards = ops::sub(ops::sub(lengths, ops::scalar_like(lengths, 1.0)), times);
+    turned = ops::where(active, backwards, ops::expand(times, {batch, steps}));
+    direction.x = at_times(direction.x, turned);
+  }
+  const bool lstm = kind == RnnKind::kLstm;
+  const ops::RnnOutputs out = run_whole(context, kind, direction, false);
+  Value* zero = context.constant(Tensor::zeros(direction.x->dtype(), {batch, hidden}));
+  // The state after the last time of each; that before the first where there is none.
+  Value* last = ops::maximum(ops::sub(lengths, ops::scalar_like(lengths, 1.0)), ops::scalar_like(lengths, 0.0));
+  const auto final_state = [&](Value* states, Value* before) {
+    Value* none = ops::equal(lengths, ops::scalar_like(lengths, 0.0));
+    return ops::where(none, before != nullptr ? before : zero, ops::squeeze(at_times(states, last), {1}));
+  };
+  Value* y = turned != nullptr ? at_times(out.y, turned) : out.y;
+  y = ops::where(ops::unsqueeze(active, {2}), y, ops::scalar_like(y, 0.0));
+  return {y, final_state(out.y, direction.h),
+          lstm ? final_state(out.c_n->producer()->output(RnnOutput::kExtra), direction.c) : nullptr};
+}
+
+Result run_engine(const NodeContext& context, RnnKind kind, const Direction& direction) {
+  if (direction.lengths != nullptr) return run_with_lengths(context, kind, direction);
+  const ops::RnnOutputs out = run_whole(context, kind, direction, direction.reverse);
   return {out.y, out.h_n, out.c_n};
 }
 

@@ -47,6 +47,15 @@ std::vector<ConvForm> all_forms(const KernelRequest& request) {
 
 std::unique_ptr<Kernel> fastest_conv(const KernelRequest& request, const std::vector<ConvForm>& offered,
                                      std::string& declined) {
+  const auto take = [&](const std::string& fastest) -> std::unique_ptr<Kernel> {
+    const auto chosen =
+        std::find_if(offered.begin(), offered.end(), [&](const ConvForm& form) { return form.name == fastest; });
+    if (chosen != offered.end()) return chosen->make();
+    declined = "'" + fastest + "' was measured to be as fast";
+    return nullptr;
+  };
+  const std::string key = key_of(request);
+  if (const std::string known = request.tuner->find(key); !known.empty()) return take(known);
   const std::vector<ConvForm> all = all_forms(request);
   TrialMemory memory;
   std::vector<std::optional<KernelTrial>> trials(all.size());
@@ -59,12 +68,7 @@ std::unique_ptr<Kernel> fastest_conv(const KernelRequest& request, const std::ve
                             return trials[i]->seconds();
                           }});
   }
-  const std::string fastest = request.tuner->choose(key_of(request), candidates);
-  const auto chosen =
-      std::find_if(offered.begin(), offered.end(), [&](const ConvForm& form) { return form.name == fastest; });
-  if (chosen != offered.end()) return chosen->make();
-  declined = "'" + fastest + "' was measured to be as fast";
-  return nullptr;
+  return take(request.tuner->choose(key, candidates));
 }
 
 }  // namespace thalweg

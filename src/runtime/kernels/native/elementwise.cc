@@ -60,7 +60,8 @@ Layout unary_layout(const KernelRequest& request, const UnaryCallee& callee) {
   const bool gradient = request.inputs.size() == 2;
   const Layout& layout = gradient ? preferred(request.inputs[0], request.inputs[1]) : request.inputs[0];
   // A derivative at zero times zero stays zero for relu; others may have none there.
-  const bool over_padding = gradient ? callee.function->name == op::kRelu : request.node.op().has(Trait::kKeepsZero);
+  const bool over_padding =
+      gradient ? callee.function->name == op::kRelu : callee.function->value(0.0, callee.a, callee.b) == 0.0;
   return layout.padded() && !over_padding ? Layout(layout.type()) : layout;
 }
 

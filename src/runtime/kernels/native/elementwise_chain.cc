@@ -4,7 +4,6 @@
 
 #include <optional>
 
-#include "graph/op_registry.h"
 #include "ops/ids.h"
 #include "runtime/kernel.h"
 #include "runtime/kernels/native/broadcast_runs.h"
@@ -182,7 +181,7 @@ bool keeps_zero(const Node& node) {
     const bool left = zero[static_cast<size_t>(step.left)];
     const bool right = step.right >= 0 && zero[static_cast<size_t>(step.right)];
     if (step.right < 0) {
-      zero.push_back(left && find_op(step.function).has(Trait::kKeepsZero));
+      zero.push_back(left && find_unary(step.function)->value(0.0, step.a, step.b) == 0.0);
     } else if (step.function == op::kMul) {
       zero.push_back(left || right);
     } else if (step.function == op::kPrelu) {

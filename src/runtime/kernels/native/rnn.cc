@@ -5,9 +5,9 @@
 
 #include <algorithm>
 
+#include "base/flush_denormals.h"
 #include "ops/ids.h"
 #include "runtime/kernel.h"
-#include "runtime/kernels/native/flush_denormals.h"
 #include "runtime/kernels/native/rnn_common.h"
 #include "runtime/kernels/onednn/product.h"
 #include "runtime/kernels/simd/panel_gemm.h"
@@ -134,10 +134,11 @@ class RnnKernel : public Kernel {
     int64_t first = 0, units = 0;
   };
 
-  /// Into how many parts the units of a single sequence are cut: whole panels of the weights, and enough of them that
-  /// the part of a thread, which is read in every step, stays in its cache where the whole would not.
+  /// Into how many parts the units of a single sequence are cut: whole panels of the weights. It pays where a thread's
+  /// part, which is read in every step, stays in its cache and the whole would not: threads wait for each other after
+  /// each step, which takes longer than a small product.
   int64_t unit_parts(int threads) const {
-    constexpr int64_t kWorthwhile = int64_t{1} << 16;
+    constexpr int64_t kWorthwhile = int64_t{1} << 19;
     if (sizes_.batch != 1 || sizes_.hidden % kPanel != 0 || sizes_.hidden * sizes_.gates < kWorthwhile) return 1;
     return std::min<int64_t>(threads, sizes_.hidden / kPanel);
   }

@@ -4,9 +4,9 @@
 #include <algorithm>
 #include <cstring>
 
+#include "base/flush_denormals.h"
 #include "ops/ids.h"
 #include "runtime/kernel.h"
-#include "runtime/kernels/native/flush_denormals.h"
 #include "runtime/kernels/native/rnn_common.h"
 #include "runtime/kernels/onednn/product.h"
 #include "runtime/kernels/simd/column_sum.h"

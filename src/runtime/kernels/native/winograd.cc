@@ -137,11 +137,24 @@ std::string name_of(const WinogradChoice& choice) {
          std::to_string(choice.blocking.tiles);
 }
 
+/// None, with the reason, if the method cannot or must not be used.
+std::vector<ConvForm> possible_forms(const KernelRequest& request, std::string& declined) {
+  const WinogradPass pass = pass_of(request);
+  std::vector<ConvForm> forms;
+  // The larger tiles are the less exact ones.
+  if (!winograd_possible(request, pass, 4, declined)) return forms;
+  for (const WinogradChoice& choice : winograd_choices(request.node, pass, request.threads)) {
+    forms.push_back({name_of(choice),
+                     [&request, pass, choice] { return std::make_unique<WinogradConvKernel>(request, pass, choice); }});
+  }
+  return forms;
+}
+
 std::unique_ptr<Kernel> make(const KernelRequest& request, std::string& declined) {
   const WinogradPass pass = pass_of(request);
   if (request.tuner != nullptr && !request.by_name) {
-    if (!winograd_possible(request, pass, 4, declined)) return nullptr;
-    return fastest_conv(request, winograd_forms(request), declined);
+    const std::vector<ConvForm> forms = possible_forms(request, declined);
+    return declined.empty() ? fastest_conv(request, forms, declined) : nullptr;
   }
   const int m = choose_winograd(request, pass, declined);
   if (m == 0) return nullptr;
@@ -156,16 +169,8 @@ const RegisterKernel kGradData(op::kConvGradData, "winograd", KernelPriority::kS
 }  // namespace
 
 std::vector<ConvForm> winograd_forms(const KernelRequest& request) {
-  const WinogradPass pass = pass_of(request);
-  std::vector<ConvForm> forms;
   std::string declined;
-  // The larger tiles are the less exact ones.
-  if (!winograd_possible(request, pass, 4, declined)) return forms;
-  for (const WinogradChoice& choice : winograd_choices(request.node, pass, request.threads)) {
-    forms.push_back({name_of(choice),
-                     [&request, pass, choice] { return std::make_unique<WinogradConvKernel>(request, pass, choice); }});
-  }
-  return forms;
+  return possible_forms(request, declined);
 }
 
 }  // namespace thalweg
