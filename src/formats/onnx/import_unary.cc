@@ -75,8 +75,6 @@ Value* prelu(const NodeContext& context) {
   return ops::where(ops::less(x, zero_like(x)), ops::mul(x, slope), x);
 }
 
-Value* is_nan(const NodeContext& context) { return ops::logical_not(ops::equal(context.input(0), context.input(0))); }
-
 Value* is_inf(const NodeContext& context) {
   constexpr double kInfinity = std::numeric_limits<double>::infinity();
   Value* x = context.input(0);
@@ -100,7 +98,6 @@ const RegisterConverters kConverters({
     {"Swish", single(swish)},
     {"Shrink", single(shrink)},
     {"PRelu", single(prelu)},
-    {"IsNaN", single(is_nan)},
     {"IsInf", single(is_inf)},
 });
 
