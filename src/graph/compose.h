@@ -71,6 +71,9 @@ class ComposeContext {
 
   Value* constant(const Tensor& tensor) const { return graph().constant(tensor); }
 
+  /// For a rule that composes further nodes, such as those of a graph in an attribute.
+  const FindContent& find_content() const { return find_content_; }
+
   /// Throws an Error with the reason why this node cannot be composed; the caller adds which node it is.
   template <typename... Parts>
   [[noreturn]] void unsupported(const Parts&... parts) const {

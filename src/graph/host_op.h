@@ -2,6 +2,8 @@
 #pragma once
 
 #include <functional>
+#include <memory>
+#include <mutex>
 #include <string>
 #include <vector>
 
@@ -19,12 +21,18 @@ inline constexpr const char* kCapturesOf = ".captures";
 /// by the runner.
 using BodyRunner = std::function<std::vector<Tensor>(const std::string& attribute, std::vector<Tensor> inputs)>;
 
+/// What a rule has made of the attributes of a node, kept from run to run.
+struct HostMemory {
+  std::mutex mutex;
+  std::shared_ptr<const void> made;
+};
+
 /// One execution of a node outside of any program: its operands are at hand, and its results may have any shape.
 class HostContext {
  public:
-  /// `inputs` has undefined tensors for absent inputs.
-  HostContext(const Node& node, std::vector<Tensor> inputs, BodyRunner run_body)
-      : node_(node), inputs_(std::move(inputs)), run_body_(std::move(run_body)) {}
+  /// `inputs` has undefined tensors for absent inputs. `memory` belongs to the node.
+  HostContext(const Node& node, std::vector<Tensor> inputs, BodyRunner run_body, HostMemory& memory)
+      : node_(node), inputs_(std::move(inputs)), run_body_(std::move(run_body)), memory_(memory) {}
 
   const Attributes& attrs() const { return node_.attrs(); }
   bool has_attribute(const std::string& name) const { return attrs().has(name); }
@@ -46,6 +54,14 @@ class HostContext {
   double content_number(size_t index, double fallback) const;
   int64_t content_integer(size_t index, int64_t fallback) const;
 
+  /// What `make` gives, which must follow from the attributes alone: it is asked in the first run only.
+  template <typename T, typename Make>
+  std::shared_ptr<const T> made_once(const Make& make) const {
+    const std::lock_guard<std::mutex> lock(memory_.mutex);
+    if (memory_.made == nullptr) memory_.made = std::make_shared<const T>(make());
+    return std::static_pointer_cast<const T>(memory_.made);
+  }
+
   /// Throws if the node has no such graph.
   const Graph& body(const std::string& attribute) const;
   std::vector<Tensor> run_body(const std::string& attribute, std::vector<Tensor> inputs) const {
@@ -56,6 +72,7 @@ class HostContext {
   const Node& node_;
   std::vector<Tensor> inputs_;
   BodyRunner run_body_;
+  HostMemory& memory_;
 };
 
 }  // namespace thalweg

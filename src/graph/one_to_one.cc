@@ -38,13 +38,7 @@ std::vector<Value*> compose(const ComposeContext& context, const OpDef& op, cons
   for (size_t o = 0; o < node->outputs().size(); ++o) {
     if (context.wants(o)) aside.mark_output(node->output(o));
   }
-  const auto find_content = [&](Value* value) -> Value* {
-    for (size_t i = 0; i < inputs.size(); ++i) {
-      if (inputs[i] == value && context.is_known(i)) return context.input(i);
-    }
-    return nullptr;
-  };
-  return op.compose(ComposeContext(context.graph(), *node, inputs, find_content));
+  return op.compose(ComposeContext(context.graph(), *node, inputs, context.find_content()));
 }
 
 std::vector<Value*> convert(const ComposeContext& context, const OpDef& op, const OnnxName& name) {

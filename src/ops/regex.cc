@@ -307,10 +307,10 @@ namespace {
 
 std::vector<Tensor> regex_full_match(const HostContext& call) {
   const Tensor& x = call.input(0);
-  const Regex regex(call.text("pattern", ""));
+  const auto regex = call.made_once<Regex>([&] { return Regex(call.text("pattern", "")); });
   Tensor result(DType::kBool, x.shape());
   for (int64_t i = 0; i < x.num_elements(); ++i) {
-    result.data<bool>()[i] = regex.matches_whole(stored::texts_of(x)[i]);
+    result.data<bool>()[i] = regex->matches_whole(stored::texts_of(x)[i]);
   }
   return {result};
 }

@@ -24,10 +24,12 @@ RoiLine roi_line(double start, double extent, int64_t bins, int64_t ratio, int64
   const double step = bin / samples, last = static_cast<double>(size);
   for (int64_t b = 0; b < bins; ++b) {
     const double first = start + static_cast<double>(b) * bin + 0.5 * step;
-    // Those beyond the picture by more than an element are 0.
-    double s = step > 0 ? std::max(0.0, std::ceil((-1.0 - first) / step)) : 0.0;
-    for (; s < samples; s += 1) {
-      double place = first + s * step;
+    // Those beyond the picture by more than an element are 0. Steps are counted from the first that is not, whose place
+    // rounding must not move outside again: there are regions so large that one step is less than that.
+    const double skipped = step > 0 ? std::max(0.0, std::ceil((-1.0 - first) / step)) : 0.0;
+    const double begin = skipped > 0 ? std::max(-1.0, first + skipped * step) : first;
+    for (int64_t k = 0; skipped + static_cast<double>(k) < samples; ++k) {
+      double place = begin + static_cast<double>(k) * step;
       if (place > last) break;
       if (place < -1.0) continue;
       place = std::max(place, 0.0);

@@ -127,7 +127,8 @@ class Vectorizer {
 };
 
 std::vector<Tensor> vectorize(const HostContext& call) {
-  const Vectorizer vectorizer(call);
+  const auto made = call.made_once<Vectorizer>([&] { return Vectorizer(call); });
+  const Vectorizer& vectorizer = *made;
   const Tensor& x = call.input(0);
   const int rank = x.shape().rank();
   TW_REQUIRE(rank == 1 || rank == 2, "the input must have shape [C] or [N, C], not ", x.shape());

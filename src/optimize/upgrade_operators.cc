@@ -141,6 +141,12 @@ std::vector<std::string> upgrade_operators(EditedGraph& model) {
   std::vector<std::string> obstacles;
   const std::vector<Node*> nodes = list_nodes(model.graph());
   for (const Node* node : nodes) {
+    // Before that operands were lined up as each node said.
+    constexpr int64_t kOldest = 7;
+    if (model.opset() < kOldest) {
+      obstacles.push_back(label_of(*node));
+      continue;
+    }
     if (!change_of(*node, model.opset()).has_value()) obstacles.push_back(label_of(*node));
   }
   if (!obstacles.empty()) return obstacles;

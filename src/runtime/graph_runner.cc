@@ -8,7 +8,6 @@
 
 #include "base/limits.h"
 #include "base/text.h"
-#include "graph/host_op.h"
 #include "runtime/compile_for_inference.h"
 #include "runtime/segment_builder.h"
 #include "thalweg/stored_types.h"
@@ -208,6 +207,11 @@ GraphRunner& GraphRunner::body_runner(const Graph& body) {
   return *runner;
 }
 
+HostMemory& GraphRunner::memory_of(const Node& node) {
+  const std::lock_guard<std::mutex> lock(memories_mutex_);
+  return memories_[&node];
+}
+
 void GraphRunner::run_host_node(const Node& node, Contents& contents, std::vector<ProgramProfile>* profile) {
   std::vector<Tensor> inputs;
   for (const Value* input : node.inputs()) inputs.push_back(input != nullptr ? find(input, contents) : Tensor());
@@ -224,7 +228,7 @@ void GraphRunner::run_host_node(const Node& node, Contents& contents, std::vecto
   const auto begin = std::chrono::steady_clock::now();
   std::vector<Tensor> results;
   try {
-    results = node.op().host(HostContext(node, inputs, run_body));
+    results = node.op().host(HostContext(node, inputs, run_body, memory_of(node)));
   } catch (const Error& error) {
     raise(context_.name, ": ", describe(node), ": ", error.what());
   }

@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "graph/host_op.h"
 #include "runtime/program_cache.h"
 #include "thalweg/passes.h"
 #include "thalweg/profile.h"
@@ -68,6 +69,7 @@ class GraphRunner {
   Tensor find(const Value* value, const Contents& contents) const;
   bool complete(const Contents& contents) const;
   GraphRunner& body_runner(const Graph& body);
+  HostMemory& memory_of(const Node& node);
 
   const Graph& graph_;
   RunnerContext& context_;
@@ -75,6 +77,9 @@ class GraphRunner {
   std::unique_ptr<SegmentCache> root_;
   std::mutex bodies_mutex_;
   std::map<const Graph*, std::unique_ptr<GraphRunner>> bodies_;
+  /// They stay as long as the graph does, whose attributes they follow from.
+  std::mutex memories_mutex_;
+  std::map<const Node*, HostMemory> memories_;
 };
 
 }  // namespace thalweg

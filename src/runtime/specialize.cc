@@ -15,6 +15,9 @@ namespace {
 /// Larger results are left to the runtime, which computes them once as well, with fast kernels.
 constexpr int64_t kMaxFoldedElements = int64_t{1} << 16;
 
+/// Of nodes that one rule adds and whose results it needs at once.
+constexpr int kMostFoldedDepth = 200;
+
 bool is_constant(const Value* value) { return value == nullptr || value->kind() == Value::Kind::kConstant; }
 
 bool foldable(const Node& node) {
@@ -41,8 +44,24 @@ void Specializer::define(const Value* original, Value* value) {
   originals_.emplace(value, original);
 }
 
+/// What a node that the present rule has added makes of constants; null if it does not depend on those alone.
+Value* Specializer::computed_content(const Value* value, int depth) {
+  Node* node = value->producer();
+  if (node->id() < rule_begin_ || depth > kMostFoldedDepth) return nullptr;
+  std::vector<Value*> inputs = node->inputs();
+  for (Value*& input : inputs) {
+    if (input == nullptr || input->kind() == Value::Kind::kConstant) continue;
+    if (input->kind() == Value::Kind::kComputed) input = computed_content(input, depth + 1);
+    if (input == nullptr || input->kind() != Value::Kind::kConstant) return nullptr;
+  }
+  target_.set_inputs(node, inputs);  // so that nobody has to go this way again
+  std::vector<Tensor> outputs;
+  if (!foldable(*node) || !evaluate(*node, outputs)) return nullptr;
+  return target_.constant(outputs[static_cast<size_t>(value->output_index())]);
+}
+
 Value* Specializer::find_content(Value* value) {
-  if (value->kind() == Value::Kind::kComputed) return nullptr;
+  if (value->kind() == Value::Kind::kComputed) return computed_content(value, 0);
   const auto original = originals_.find(value);
   if (original == originals_.end()) return nullptr;
   const Tensor content = source_.content(original->second);
@@ -123,6 +142,7 @@ Specializer::Outcome Specializer::convert(const Node& node, std::string& problem
     return Outcome::kUnsupported;
   }
   const size_t first_node = target_.nodes().size();
+  rule_begin_ = first_node == 0 ? 0 : target_.nodes().back()->id() + 1;
   std::vector<Value*> results;
   try {
     results = build(node, std::move(inputs));

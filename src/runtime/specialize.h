@@ -46,12 +46,15 @@ class Specializer {
   std::vector<Value*> build(const Node& node, std::vector<Value*> inputs);
   /// A constant with the content of a value of the new graph; null if it is not known.
   Value* find_content(Value* value);
+  Value* computed_content(const Value* value, int depth);
   void fold(size_t first_node, std::vector<Value*>& results);
   /// Puts the graph that an If chooses in its place, once the condition is known.
   Outcome choose(const Node& node, std::string& problem);
 
   Graph& target_;
   ValueSource& source_;
+  /// Nodes of the graph from this number on were added by the rule that runs.
+  int rule_begin_ = 0;
   std::unordered_map<const Value*, Value*> values_;
   /// The way back, for contents.
   std::unordered_map<const Value*, const Value*> originals_;

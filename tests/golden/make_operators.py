@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
-"""Makes tests/golden/onnx/microsoft_*.onnx, ml.onnx and signal.onnx: operators of other domains, and those of the
-standard that pictures and sound need, each with inputs of its own, and what ONNX Runtime answers.
+"""Makes tests/golden/onnx/microsoft_*.onnx, ml.onnx, signal.onnx and newest.onnx: operators of other domains, and those
+of the standard that pictures, sound and the newest models need, each with inputs of its own, and what ONNX Runtime
+answers.
 
 Needs the PyPI packages onnx 1.23.2, onnxruntime 1.31.1, numpy and safetensors. Every model has one node for each case;
 the file NAME.safetensors holds input_0, input_1, ... and output_0, output_1, ...
@@ -11,7 +12,8 @@ import pathlib
 import numpy as np
 import onnx
 import onnxruntime
-from onnx import TensorProto, helper, numpy_helper
+from onnx import TensorProto, helper, numpy_helper, parser
+from onnx.reference import ReferenceEvaluator
 from safetensors.numpy import save_file
 
 FOLDER = pathlib.Path(__file__).with_name("onnx")
@@ -65,15 +67,19 @@ class Models:
         self.outputs += [onnx.ValueInfoProto(name=name) for name in made if name]
         self.nodes.append(helper.make_node(op, names, made, domain=domain, name=f"{op}_{number}", **attributes))
 
-    def write(self):
+    def write(self, by_definition=False):
+        """`by_definition`: by the reference of the package onnx, for what ONNX Runtime does not have."""
         graph = helper.make_graph(self.nodes, self.name, self.inputs, self.outputs, self.initializers)
         opsets = [helper.make_opsetid(domain, version) for domain, version in self.opsets.items()]
         model = helper.make_model(graph, ir_version=10, opset_imports=opsets)
         model.producer_name = model.producer_version = ""
         data = model.SerializeToString()
-        options = onnxruntime.SessionOptions()
-        options.graph_optimization_level = onnxruntime.GraphOptimizationLevel.ORT_DISABLE_ALL
-        session = onnxruntime.InferenceSession(data, options, providers=["CPUExecutionProvider"])
+        if by_definition:
+            session = ReferenceEvaluator(model)
+        else:
+            options = onnxruntime.SessionOptions()
+            options.graph_optimization_level = onnxruntime.GraphOptimizationLevel.ORT_DISABLE_ALL
+            session = onnxruntime.InferenceSession(data, options, providers=["CPUExecutionProvider"])
         results = session.run(None, {i.name: a for i, a in zip(self.inputs, self.arrays)})
         # Numbers stay numbers, which numpy's ascontiguousarray would make vectors of.
         tensors = {f"input_{i}": np.array(a, order="C") for i, a in enumerate(self.arrays)}
@@ -263,6 +269,51 @@ def signal():
     m.write()
 
 
+def causal_mask():
+    """Scores above the diagonal become -infinity, for any number of queries and keys."""
+    text = """
+mask (float[B, H, T, S] scores) => (float[B, H, T, S] masked) {
+  shape = Shape(scores)
+  two = Constant<value = int64 {2}>()
+  three = Constant<value = int64 {3}>()
+  zero = Constant<value = int64 {0}>()
+  one = Constant<value = int64 {1}>()
+  queries = Gather(shape, two)
+  keys = Gather(shape, three)
+  rows = Range(zero, queries, one)
+  columns = Range(zero, keys, one)
+  axis = Constant<value = int64[1] {1}>()
+  standing = Unsqueeze(rows, axis)
+  seen = GreaterOrEqual(standing, columns)
+  hidden = Constant<value = float {-inf}>()
+  masked = Where(seen, scores, hidden)
+}"""
+    return parser.parse_graph(text)
+
+
+def newest():
+    m = Models("newest", {"": 28, "ai.onnx.preview": 1, "ai.onnx.preview.training": 1})
+    for rule in ("linear", "gated", "delta", "gated_delta"):
+        decay = f32(2, 3, 2, low=-1, high=0) if "gated" in rule else None
+        beta = f32(2, 3, 2, low=0) if "delta" in rule else None
+        m.case("", "LinearAttention", [f32(2, 3, 16), f32(2, 3, 8), f32(2, 3, 6), f32(2, 2, 4, 3), decay, beta], outputs=2, update_rule=rule,
+               q_num_heads=4, kv_num_heads=2)
+    m.case("", "CausalConvWithState", [f32(2, 3, 5), f32(3, 1, 4), f32(3), f32(2, 3, 3)], outputs=2, activation="silu")
+    m.case("", "TensorScatter", [f32(2, 3, 6, 2), f32(2, 3, 2, 2), np.array([5, 1], np.int64)], mode="circular", axis=-2)
+    m.case("", "SwiGLU", [f32(2, 3), f32(2, 3)], alpha=1.5)
+    m.case("", "CumProd", [f32(2, 5), Constant(num(1, np.int64))], exclusive=1, reverse=1)
+    m.case("", "BitCast", [f32(2, 3)], to=TensorProto.INT32)
+    m.case("", "BitCast", [f32(2, 3).astype(np.float16)], to=TensorProto.UINT16)
+    m.case("ai.onnx.preview", "FlexAttention", [f32(1, 4, 3, 8), f32(1, 2, 5, 8), f32(1, 2, 5, 6)], score_mod=causal_mask(), scale=0.3)
+    step = [num(0.1), num(3, np.int64)]
+    m.case("ai.onnx.preview.training", "Adam", step + [f32(2), f32(3), f32(2), f32(3), f32(2), f32(3), f32(2, low=0), f32(3, low=0)], outputs=6,
+           alpha=0.9, beta=0.99, epsilon=1e-3, norm_coefficient=0.01)
+    m.case("ai.onnx.preview.training", "Adagrad", step + [f32(2), f32(2), f32(2, low=0)], outputs=2, decay_factor=0.1, epsilon=1e-3)
+    m.case("ai.onnx.preview.training", "Momentum", step + [f32(2), f32(2), f32(2)], outputs=2, alpha=0.9, beta=0.5, norm_coefficient=0.01,
+           mode="nesterov")
+    m.write(by_definition=True)
+
+
 if __name__ == "__main__":
-    for make in (quantized, lstm, fused, attention, classic, signal):
+    for make in (quantized, lstm, fused, attention, classic, signal, newest):
         make()

@@ -1,6 +1,8 @@
 // Copyright The Thalweg Authors. SPDX-License-Identifier: Apache-2.0
 #include <gtest/gtest.h>
 
+#include <cmath>
+
 #include "support/op_check.h"
 #include "thalweg/ops.h"
 
@@ -120,6 +122,14 @@ TEST(Elementwise, BroadcastsOverBlockedChannels) {
     return std::vector<Value*>{ops::conv(ops::mul(ops::conv(v[0], v[1]), v[2]), v[1])};
   };
   check_fast_path({{{2, 32, 8, 8}}, {{32, 32, 3, 3}}, {{2, 32, 1, 1}}}, excite, "native channels", 1e-4, false);
+}
+
+TEST(Composed, IsNanTellsNumbersFromWhatIsNone) {
+  Graph graph;
+  Value* x = graph.input("x", {DType::kF32, {3}});
+  graph.mark_output(graph.add("is_nan", {x})->output());
+  const Tensor y = run_graph(graph, {Tensor::from<float>({3}, {1, std::nanf(""), INFINITY})})[0];
+  for (int i = 0; i < 3; ++i) EXPECT_EQ(y.data<bool>()[i], i == 1) << i;
 }
 
 }  // namespace

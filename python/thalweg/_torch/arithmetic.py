@@ -35,21 +35,10 @@ def bitwise_not(converter, x):
     return ops.logical_not(x) if x.dtype == "bool" else ops.bit_not(x)
 
 
-@converts("isnan.default")
-def isnan(converter, x):
-    x = converter.value(x)
-    return ops.logical_not(ops.equal(x, x))
-
-
 @converts("isinf.default")
 def isinf(converter, x):
     x = ops.abs(converter.value(x))
     return ops.equal(x, ops.scalar_like(x, math.inf))
-
-
-@converts("expm1.default")
-def expm1(converter, x):
-    return ops.exp(converter.value(x)) - 1.0
 
 
 @converts("relu6.default")

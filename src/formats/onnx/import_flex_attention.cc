@@ -39,7 +39,7 @@ class InlinedBody {
     for (const Value* input : node.inputs()) inputs.push_back(input == nullptr ? nullptr : find(input));
     context_.require(node.op().compose || node.op().infer, describe(node), " in its graph is not supported");
     const std::vector<Value*> results =
-        node.op().compose ? node.op().compose(ComposeContext(context_.graph(), node, inputs, nullptr))
+        node.op().compose ? node.op().compose(ComposeContext(context_.graph(), node, inputs, context_.find_content()))
                           : context_.graph().add(node.op_name(), inputs, node.attrs(), node.name())->outputs();
     for (size_t i = 0; i < node.outputs().size() && i < results.size(); ++i) values_[node.output(i)] = results[i];
   }

@@ -18,7 +18,7 @@ std::vector<Value*> as_standard(const NodeContext& context, const std::string& o
   const std::string op = op_name_of("", op_type);
   const Node* node = aside.add_untyped(op, given, std::move(attrs), num_outputs, context.name());
   for (Value* output : node->outputs()) aside.mark_output(output);
-  return find_op(op).compose(ComposeContext(context.graph(), *node, inputs, nullptr));
+  return find_op(op).compose(ComposeContext(context.graph(), *node, inputs, context.find_content()));
 }
 
 Value* activated(const NodeContext& context, Value* x, const std::string& activation,

@@ -70,8 +70,6 @@ Value* prelu(const NodeContext& context) {
   return context.graph().add(op::kPrelu, {context.input(0), context.input(1)}, {}, context.name())->output();
 }
 
-Value* is_nan(const NodeContext& context) { return ops::logical_not(ops::equal(context.input(0), context.input(0))); }
-
 Value* is_inf(const NodeContext& context) {
   constexpr double kInfinity = std::numeric_limits<double>::infinity();
   Value* x = context.input(0);
@@ -95,7 +93,6 @@ const RegisterConverters kConverters({
     {"Swish", single(swish)},
     {"Shrink", single(shrink)},
     {"PRelu", single(prelu)},
-    {"IsNaN", single(is_nan)},
     {"IsInf", single(is_inf)},
 });
 

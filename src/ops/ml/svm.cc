@@ -154,6 +154,9 @@ class SupportClassifier {
                classes, " classes");
   }
 
+  void require_width(int64_t width) const {
+    TW_REQUIRE(width == width_, "there are ", width, " features where the support vectors have ", width_);
+  }
   bool gives_probabilities() const { return supports_ > 0 && !slopes_.empty(); }
 
   /// The scores of a row, and the number of the class that wins.
@@ -210,7 +213,9 @@ std::vector<Tensor> svm_classifier(const HostContext& call) {
   const ml::Rows x = ml::rows_of(call.input(0));
   const ml::Labels labels(call, "classlabels_ints");
   const auto classes = static_cast<int64_t>(std::max<size_t>(labels.size(), 1));
-  const SupportClassifier machine(call, x.width, classes);
+  const auto made = call.made_once<SupportClassifier>([&] { return SupportClassifier(call, x.width, classes); });
+  const SupportClassifier& machine = *made;
+  machine.require_width(x.width);
   const Transform transform = ml::transform_of(call);
   std::vector<std::vector<float>> rows;
   std::vector<int64_t> winners;

@@ -133,8 +133,8 @@ void add_base(const std::vector<float>& base, std::vector<float>& scores) {
 }
 
 std::vector<Tensor> regress(const HostContext& call) {
-  const ListedTrees listed(call, "target");
-  const Trees& trees = listed.trees();
+  const auto made = call.made_once<Trees>([&] { return ListedTrees(call, "target").trees(); });
+  const Trees& trees = *made;
   const ml::Rows x = ml::rows_of(call.input(0));
   const int64_t targets = call.integer("n_targets", 1);
   TW_REQUIRE(targets > 0 && targets <= kMostTargets, "n_targets is ", targets);
@@ -177,8 +177,8 @@ struct TwoClasses {
 };
 
 std::vector<Tensor> classify(const HostContext& call) {
-  const ListedTrees listed(call, "class");
-  const Trees& trees = listed.trees();
+  const auto made = call.made_once<Trees>([&] { return ListedTrees(call, "class").trees(); });
+  const Trees& trees = *made;
   const ml::Rows x = ml::rows_of(call.input(0));
   const ml::Labels labels(call, "classlabels_int64s");
   const auto count = static_cast<int64_t>(labels.size());
@@ -265,7 +265,8 @@ Trees joined_trees(const HostContext& call) {
 }
 
 std::vector<Tensor> ensemble(const HostContext& call) {
-  const Trees trees = joined_trees(call);
+  const auto made = call.made_once<Trees>([&] { return joined_trees(call); });
+  const Trees& trees = *made;
   const ml::Rows x = ml::rows_of(call.input(0));
   const int64_t targets = call.integer("n_targets", 1), how = call.integer("aggregate_function", 1);
   TW_REQUIRE(targets > 0 && targets <= kMostTargets, "n_targets is ", targets);
