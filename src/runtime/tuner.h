@@ -41,7 +41,8 @@ class Tuner {
   std::string choose(const std::string& key, const std::vector<TuningCandidate>& candidates);
 
   /// Writes what was found since the last time into the file, with what other processes have found meanwhile. A program
-  /// has dozens of choices, and to write a file safely takes as long as some measurements: so it is done once a program.
+  /// has dozens of choices, and to write a file safely takes as long as some measurements: so it is done once a
+  /// program.
   void keep();
 
  private:
