@@ -4,6 +4,8 @@
 #include <charconv>
 #include <cmath>
 
+#include "thalweg/stored_types.h"
+
 namespace thalweg::cli {
 namespace {
 
@@ -54,6 +56,12 @@ void append_element(std::string& text, const Tensor& tensor, int64_t index, cons
     case DType::kI64: append_number(text, static_cast<const int64_t*>(data)[index]); break;
     case DType::kU64: append_number(text, static_cast<const uint64_t*>(data)[index]); break;
     case DType::kBool: text += static_cast<const bool*>(data)[index] ? "true" : "false"; break;
+    default: {
+      // Numbers of few bits have a byte each; texts and the like have none, and say so.
+      auto* one = static_cast<char*>(tensor.raw()) + static_cast<size_t>(index) * size_of(tensor.dtype());
+      const Tensor number = stored::widened(Tensor::borrow(tensor.dtype(), {1}, one, nullptr));
+      append_float(text, *number.data<float>(), not_finite);
+    }
   }
 }
 

@@ -286,22 +286,30 @@ void Regex::follow(size_t first, const std::string& text, size_t at, std::vector
   }
 }
 
-bool Regex::matches_whole(const std::string& text) const {
+size_t Regex::longest_match(const std::string& text, size_t from) const {
+  constexpr size_t kMatch = 0;  // the state that was made first
   std::vector<bool> active(states_.size());
-  follow(start_, text, 0, active);
-  for (size_t i = 0; i < text.size(); ++i) {
+  follow(start_, text, from, active);
+  size_t end = active[kMatch] ? from : std::string::npos;
+  for (size_t i = from; i < text.size(); ++i) {
     std::vector<bool> next(states_.size());
+    bool any = false;
     for (size_t state = 0; state < states_.size(); ++state) {
       const State& s = states_[state];
       if (active[state] && s.kind == Kind::kBytes && s.bytes[static_cast<unsigned char>(text[i])]) {
         follow(s.next, text, i + 1, next);
+        any = true;
       }
     }
+    if (!any) break;
     active = std::move(next);
+    if (active[kMatch]) end = i + 1;
     require_time();
   }
-  return active[0];  // the state that was made first
+  return end;
 }
+
+bool Regex::matches_whole(const std::string& text) const { return longest_match(text, 0) == text.size(); }
 
 namespace {
 

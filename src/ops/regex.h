@@ -16,6 +16,8 @@ class Regex {
   /// Throws an Error that says what is not understood.
   explicit Regex(const std::string& pattern);
   bool matches_whole(const std::string& text) const;
+  /// Where the longest match that begins at `from` ends; npos if there is none.
+  size_t longest_match(const std::string& text, size_t from) const;
 
  private:
   friend class RegexParser;

@@ -11,6 +11,7 @@ namespace thalweg {
 namespace {
 
 constexpr int64_t kMostGram = 64;
+constexpr int64_t kMostSkips = 1 << 20;
 
 /// Words are numbers: their place in the pool, or -1.
 struct Pool {
@@ -56,8 +57,8 @@ class Vectorizer {
         indexes_(call.integers("ngram_indexes")),
         weights_(call.attrs().reals("weights")),
         weighting_(weighting_of(call.text("mode", "TF"))) {
-    TW_REQUIRE(shortest_ >= 1 && longest_ >= shortest_ && longest_ <= kMostGram && skips_ >= 0, "grams of ", shortest_,
-               " to ", longest_, " words with ", skips_, " skips");
+    TW_REQUIRE(shortest_ >= 1 && longest_ >= shortest_ && longest_ <= kMostGram && skips_ >= 0 && skips_ <= kMostSkips,
+               "grams of ", shortest_, " to ", longest_, " words with ", skips_, " skips");
     const std::vector<std::string> texts = call.attrs().texts("pool_strings");
     const std::vector<int64_t> begins = call.integers("ngram_counts");
     TW_REQUIRE(static_cast<int64_t>(begins.size()) <= kMostGram, "ngram_counts has ", begins.size(), " entries");
@@ -73,7 +74,9 @@ class Vectorizer {
     for (const auto& [words, gram] : pool_.grams) {
       TW_REQUIRE(gram < indexes_.size(), "there are more n-grams than ngram_indexes");
     }
-    for (const int64_t index : indexes_) TW_REQUIRE(index >= 0, "ngram_indexes has ", index);
+    for (const int64_t index : indexes_) {
+      TW_REQUIRE(index >= 0 && index < kMostElements, "ngram_indexes has ", index);
+    }
     width_ = *std::max_element(indexes_.begin(), indexes_.end()) + 1;
     TW_REQUIRE(weights_.empty() || weights_.size() == indexes_.size(), "there are ", weights_.size(), " weights for ",
                indexes_.size(), " n-grams");

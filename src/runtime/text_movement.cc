@@ -68,16 +68,18 @@ std::vector<Tensor> moved(const std::string& op, const HostContext& call, size_t
 
 /// The same for every operator of these, which only move what they are given.
 struct RegisterMoves {
-  RegisterMoves(std::initializer_list<const char*> names) {
-    for (const std::string name : names) {
-      const std::string op = "onnx." + name;
+  RegisterMoves(const std::string& family, std::initializer_list<const char*> names) {
+    for (const char* name : names) {
+      const std::string op = family + name;
       RegisterHost(op, [op](const HostContext& call) { return moved(op, call, 1); });
     }
   }
 };
 
-const RegisterMoves kMoves({"Reshape", "Flatten", "Squeeze", "Unsqueeze", "Transpose", "Concat", "Slice", "Expand",
+const RegisterMoves kMoves("onnx.",
+                           {"Reshape", "Flatten", "Squeeze", "Unsqueeze", "Transpose", "Concat", "Slice", "Expand",
                             "Tile", "Gather", "GatherElements", "GatherND", "ScatterElements", "ScatterND", "Where"});
+const RegisterMoves kClassicMoves("ai.onnx.ml.", {"ArrayFeatureExtractor"});
 
 }  // namespace
 }  // namespace thalweg

@@ -215,7 +215,7 @@ TEST_F(Predict, RandomTransformsOfTheMetadataAreLeftOut) {
 }
 
 /// y = the numbers of the tokens, of lines of three.
-std::string model_of_text() {
+onnx::ModelProto proto_of_text() {
   onnx::ModelProto model = small_model();
   model.graph.initializer.clear();
   model.graph.input = {value_info("x", {-1, 3}, onnx::DataType::kInt64)};
@@ -225,7 +225,25 @@ std::string model_of_text() {
   metadata.text = data::TextPreprocessing{data::Vocabulary({"fine", "film"}), {}, {.length = 3}};
   const auto properties = data::to_properties(metadata);
   model.metadata_props.assign(properties.begin(), properties.end());
-  return bytes_of(model);
+  return model;
+}
+std::string model_of_text() { return bytes_of(proto_of_text()); }
+
+TEST_F(Predict, NumbersOfFewBitsAreWrittenAsNumbers) {
+  onnx::ModelProto model = proto_of_text();
+  model.opset_import = {{"", 21}};
+  onnx::AttributeProto to;
+  to.name = "to";
+  to.type = onnx::AttributeProto::Type::kInt;
+  to.i = static_cast<int64_t>(onnx::DataType::kInt4);
+  model.graph.node[0].op_type = "Cast";
+  model.graph.node[0].attribute = {to};
+  model.graph.output = {value_info("y", {-1, 3}, onnx::DataType::kInt4)};
+  write_bytes(directory_ / "few_bits.onnx", bytes_of(model));
+  write_bytes(directory_ / "lines.txt", "A fine Film\n");
+  const ProcessResult run = run_program({"predict", directory_ / "few_bits.onnx", directory_ / "lines.txt"});
+  ASSERT_EQ(run.exit_code, 0) << run.error;
+  EXPECT_EQ(run.out, "0: y = [1,2,3]\n");
 }
 
 TEST_F(Predict, LinesOfTextGoByTheVocabularyOfTheModel) {

@@ -141,6 +141,29 @@ TEST(RegularExpressions, MatchWholeTextsInTimeThatIsBounded) {
   EXPECT_THAT(error_text([&] { matches("(((()){1000}){1000}){1000}", "a"); }), HasSubstr("too large"));
 }
 
+TEST(ModelsOfTexts, CutTextsIntoWordsAndCountThem) {
+  auto proto =
+      model_of({node("Tokenizer", {"texts"}, {"words"},
+                     {integer("mark", 0), integer("mincharnum", 2), text("pad_value", "#"), text("tokenexp", "[a-z]+")},
+                     "com.microsoft"),
+                node("TfIdfVectorizer", {"words"}, {"counts"},
+                     {text("mode", "TF"), integer("min_gram_length", 1), integer("max_gram_length", 1),
+                      integer("max_skip_count", 0), integers("ngram_counts", {0}), integers("ngram_indexes", {1, 0}),
+                      texts("pool_strings", {"river", "water"})})},
+               {"texts"}, {"words", "counts"});
+  proto.opset_import.push_back({"com.microsoft", 1});
+  const Model model = Model::load_bytes(bytes_of(proto));
+  const auto results = model.predict({stored::texts({2}, {"a river, a river!", "water"})});
+  EXPECT_EQ(results[0].shape(), (Shape{2, 2}));
+  EXPECT_THAT(texts_in(results[0]), ElementsAre("river", "river", "water", "#"));
+  EXPECT_EQ(results[1].shape(), (Shape{2, 2}));
+  const float expected[] = {0, 2, 1, 0};
+  for (int i = 0; i < 4; ++i) EXPECT_EQ(results[1].data<float>()[i], expected[i]) << i;
+  proto.graph.node[0].attribute[3] = texts("separators", {", ", " "});
+  const Tensor cut = Model::load_bytes(bytes_of(proto)).predict({stored::texts({1}, {"a river, to"})})[0];
+  EXPECT_THAT(texts_in(cut), ElementsAre("river", "to"));
+}
+
 TEST(ModelsOfSequences, TakeGiveAndChangeThem) {
   const auto proto =
       model_of({node("SequenceInsert", {"list", "x"}, {"longer"}), node("SequenceAt", {"longer", "place"}, {"y"}),

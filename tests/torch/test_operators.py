@@ -38,6 +38,8 @@ WHOLE = {
     "counts": of_ids(lambda x: (x != 0).cumsum(1) + (x != 0).sum(1, keepdim=True) + (x > 1).long().cumsum(1)),
     "positions behind padding": of_ids(lambda x: (x.ne(0).int().cumsum(1).type_as(x) * x.ne(0)).long() + 1),
     "extrema of bools": of_ids(lambda x: torch.maximum(x > 3, x < 1) & ~torch.minimum(x > 4, x > 2)),
+    "what is no number": of_ids(lambda x: torch.isnan((x - 2.0).log()) & ~torch.isnan(x)),
+    "expm1": of_ids(lambda x: torch.expm1(x / 1e6)),
     "whole quotients": of_ids(lambda x: x // 2 + torch.div(x - 4, 3, rounding_mode="trunc") + (x - 4) // 3 + x % 4),
     "quotients": of_ids(lambda x: x / 2 + x.sqrt() + x.float().clamp(1, 3) + x.clamp(2, 4) + torch.sin(x)),
     "a mask for each sample": of_ids(

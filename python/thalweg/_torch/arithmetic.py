@@ -14,8 +14,10 @@ def _register_unary(name, function):
     @converts(name)
     def convert(converter, x, *numbers, **named):
         named = {key: float(number) for key, number in named.items()}
-        # The type is that of the result, as whole numbers have no sine.
-        return function(converter.value(x, converter.dtype()), *map(float, numbers), **named)
+        # The type is that of the result, as whole numbers have no sine; but what is asked of a number keeps it.
+        asks = converter.dtype() == torch.bool
+        x = converter.value(x) if asks else converter.value(x, converter.dtype())
+        return function(x, *map(float, numbers), **named)
 
 
 # The engine knows PyTorch's names of its functions.

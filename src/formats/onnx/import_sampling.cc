@@ -256,8 +256,9 @@ Value* deform_conv(const NodeContext& context) {
                       kernel[0] % groups == 0 && shape.num_elements() > 0,
                   "channels of ", shape, " and ", kernel, " do not divide into ", groups, " and ", shifted, " groups");
   const int64_t batch = shape[0] * shifted;
-  context.require(static_shape(context, offset).num_elements() == batch * taps * rank * outputs, "offsets of shape ",
-                  offset->shape(), " do not fit a result of shape ", out);
+  const int64_t offsets = Shape{batch, taps, rank, outputs}.num_elements();  // which throws if it cannot be counted
+  context.require(static_shape(context, offset).num_elements() == offsets, "offsets of shape ", offset->shape(),
+                  " do not fit a result of shape ", out);
   offset = ops::reshape(offset, {batch, taps, rank, outputs});
   std::vector<std::vector<Tap>> neighbours;
   for (size_t d = 0; d < window.kernel.size(); ++d) {

@@ -236,7 +236,9 @@ constexpr size_t kTotal = 6;
 
 std::vector<Value*> group_query_attention(const NodeContext& context) {
   const int64_t heads = context.integer("num_heads", 0), shared = context.integer("kv_num_heads", 0);
-  context.require(heads > 0 && shared > 0 && heads % shared == 0, heads, " heads of queries for ", shared);
+  constexpr int64_t kMostHeads = 1 << 20;
+  context.require(shared > 0 && heads > 0 && heads <= kMostHeads && heads % shared == 0, heads,
+                  " heads of queries for ", shared);
   context.require(
       !context.has(12) && !context.has(13) && !context.flag("sliding_window_cache", false) && !context.wants(3),
       "a quantised or sliding cache, and scores as a result, are not supported");

@@ -166,6 +166,7 @@ Value* matmul_nbits(const NodeContext& context) {
   context.require(!context.has(4), "weights in another order (g_idx) are not supported");
   context.require(context.integer("weight_prepacked", 0) == 0, "weights packed for other processors are not supported");
   const int64_t blocks = (k + block - 1) / block;
+  context.require(n <= kMostElements / (blocks * block), "a weight of ", n, " by ", k, " is too large");
   context.require(
       packed->dtype() == DType::kU8 && static_shape(context, packed).num_elements() == n * blocks * block * bits / 8,
       "a packed weight of shape ", packed->shape(), " does not fit ", n, " by ", k);
