@@ -31,11 +31,11 @@ constexpr double kNoise = 1.03;
 constexpr std::array kHopeless{4.0, 1.3, 1.15};
 constexpr int kRounds = 6;
 /// So many rounds there are at least: another program may disturb any single run.
-constexpr int kLeastRounds = 2;
+constexpr int kLeastRounds = 3;
 /// How often a run is repeated because another program took a processor from it.
 constexpr int kRepeats = 3;
 /// No further round begins, and no run is repeated, after that time, preparations of the candidates included.
-constexpr std::chrono::milliseconds kPatience{30};
+constexpr std::chrono::milliseconds kPatience{50};
 /// Not even one of the least rounds begins after that time: runs so long are hardly disturbed, and somebody waits.
 constexpr std::chrono::milliseconds kLongest{150};
 

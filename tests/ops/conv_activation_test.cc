@@ -110,6 +110,32 @@ TEST(ConvActivation, OneDnnTakesDepthwiseAndDilatedOnes) {
   }
 }
 
+TEST(ConvActivation, LinesTakeSignalsByChannel) {
+  for (const int64_t channels : {2, 18, 33}) {
+    for (const int64_t length : {1, 7, 130}) {
+      for (const std::string& ending : endings()) {
+        SCOPED_TRACE(ending + " " + std::to_string(channels) + " x " + std::to_string(length));
+        Graph graph;
+        Value* bias = graph.input("b", {DType::kF32, {channels}});
+        std::vector<Value*> inputs{graph.input("x", {DType::kF32, {2, channels, length}}),
+                                   graph.input("w", {DType::kF32, {channels, 1, 5}}), bias};
+        if (ending == "slope") inputs.insert(inputs.end(), {nullptr, bias});
+        Attributes attrs = with_activation(ending, {4});
+        attrs.set("groups", channels);
+        attrs.set("strides", std::vector<int64_t>{2});
+        attrs.set("dilations", std::vector<int64_t>{2});
+        graph.mark_output(graph.add("conv", inputs, attrs)->output());
+        std::vector<Tensor> given;
+        for (const Value* input : graph.inputs()) {
+          given.push_back(random_tensor(DType::kF32, input->shape(), given.size()));
+        }
+        expect_close(run_graph(graph, given, only("lines"))[0], run_graph(graph, given, only("reference"))[0],
+                     kTolerance, ending);
+      }
+    }
+  }
+}
+
 TEST(ConvActivation, SlopesAreChecked) {
   Graph graph;
   Value* x = graph.input("x", {DType::kF32, {1, 4, 5, 5}});

@@ -15,6 +15,7 @@ ConvBands::ConvBands(const ConvGeometry& geometry, bool by_phase, int64_t slack)
   const Window& window = geometry.window;
   const size_t last = geometry.rank() - 1;
   channels_ = geometry.x[1];
+  seen_channels_ = geometry.w[1];
   width_ = geometry.x[-1];
   out_width_ = geometry.y[-1];
   kernel_x_ = window.kernel[last];
@@ -44,10 +45,10 @@ std::vector<int64_t> ConvBands::offsets(bool channels_innermost) const {
   const auto add = [&](int64_t channel, int64_t y, int64_t x) {
     result.push_back((y * dilation_y_ * channels_ + channel) * row_floats_ + place(x * dilation_x_));
   };
-  for (int64_t outer = 0; outer < (channels_innermost ? 1 : channels_); ++outer) {
+  for (int64_t outer = 0; outer < (channels_innermost ? 1 : seen_channels_); ++outer) {
     for (int64_t y = 0; y < kernel_y_; ++y) {
       for (int64_t x = 0; x < kernel_x_; ++x) {
-        for (int64_t inner = 0; inner < (channels_innermost ? channels_ : 1); ++inner) add(outer + inner, y, x);
+        for (int64_t inner = 0; inner < (channels_innermost ? seen_channels_ : 1); ++inner) add(outer + inner, y, x);
       }
     }
   }

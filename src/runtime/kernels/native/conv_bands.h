@@ -20,10 +20,12 @@ class ConvBands {
   int64_t copy_floats() const { return copy_floats_; }
   /// Floats from the source of a row of the output to that of the next.
   int64_t row_step() const { return stride_y_ * channels_ * row_floats_; }
+  /// Floats from the source of a channel to that of the next.
+  int64_t channel_step() const { return row_floats_; }
   int64_t out_height() const { return out_height_; }
   int64_t out_width() const { return out_width_; }
   /// Where each tap reads, from a row's source on: by channel, then row, then column, as plain weights lie; or with
-  /// channels innermost.
+  /// channels innermost. Where channels do not see each other, those of one channel.
   std::vector<int64_t> offsets(bool channels_innermost) const;
 
   /// Copies what `rows` rows of the output of one image need, from row `first` on.
@@ -35,7 +37,7 @@ class ConvBands {
   int64_t place(int64_t column) const { return column % phases_ * phase_floats_ + column / phases_; }
   void copy_row(const float* from, float* to) const;
 
-  int64_t channels_ = 0, height_ = 1, width_ = 0, out_height_ = 1, out_width_ = 0;
+  int64_t channels_ = 0, seen_channels_ = 0, height_ = 1, width_ = 0, out_height_ = 1, out_width_ = 0;
   int64_t kernel_y_ = 1, kernel_x_ = 1, stride_y_ = 1, stride_x_ = 1, dilation_y_ = 1, dilation_x_ = 1;
   int64_t pad_y_ = 0, pad_x_ = 0;
   int64_t phases_ = 1, phase_floats_ = 0;

@@ -1,5 +1,6 @@
 // Copyright The Thalweg Authors. SPDX-License-Identifier: Apache-2.0
-// Convolution to few channels, such as the last of a network or those of a signal.
+// Convolution to few channels, such as the last of a network or those of a signal, and of signals whose channels do not
+// see each other.
 #include "runtime/kernels/simd/conv_lines.h"
 
 #include <algorithm>
@@ -66,6 +67,7 @@ class ConvLinesKernel : public Kernel {
         ending_(request.node),
         batch_(request.node.output()->shape()[0]),
         channels_(request.node.output()->shape()[1]),
+        depthwise_(conv_geometry(request.node).groups > 1),
         image_floats_(request.node.input(0)->shape().num_elements() / batch_) {
     name = "native lines";
     inputs = plain_inputs(request.node);
@@ -95,19 +97,14 @@ class ConvLinesKernel : public Kernel {
     const int64_t plane = bands_.out_height() * bands_.out_width();
     bands_.copy(input(arguments, 0) + image * image_floats_, first_row, rows, copy);
     const float *residual = input(arguments, 3), *slope = input(arguments, 4);
-    simd::ConvLine line{};
-    line.offsets = offsets_.data();
-    line.taps = static_cast<int64_t>(offsets_.size());
-    line.weights = input(arguments, 1);
-    line.bias = input(arguments, 2);
-    line.channels = channels_;
-    line.pixels = bands_.out_width();
-    line.result_stride = plane;
     for (int64_t row = 0; row < rows; ++row) {
       const int64_t at = image * channels_ * plane + (first_row + row) * bands_.out_width();
-      line.source = copy + row * bands_.row_step();
-      line.result = static_cast<float*>(arguments.outputs[0]) + at;
-      simd::conv_line(line);
+      simd::ConvLine line = line_of(arguments, copy + row * bands_.row_step(), at);
+      if (!depthwise_) {
+        simd::conv_line(line);
+      } else {
+        convolve_by_channel(line);
+      }
       for (int64_t channel = 0; channel < channels_; ++channel) {
         ending_.run(line.result + channel * plane, line.pixels,
                     residual == nullptr ? nullptr : residual + at + channel * plane,
@@ -116,16 +113,49 @@ class ConvLinesKernel : public Kernel {
     }
   }
 
+  /// All channels of a row of the output, which begins `at` floats after the whole.
+  simd::ConvLine line_of(const KernelArguments& arguments, const float* source, int64_t at) const {
+    simd::ConvLine line{};
+    line.source = source;
+    line.offsets = offsets_.data();
+    line.taps = static_cast<int64_t>(offsets_.size());
+    line.weights = input(arguments, 1);
+    line.bias = input(arguments, 2);
+    line.channels = channels_;
+    line.pixels = bands_.out_width();
+    line.result = static_cast<float*>(arguments.outputs[0]) + at;
+    line.result_stride = bands_.out_height() * bands_.out_width();
+    return line;
+  }
+
+  void convolve_by_channel(simd::ConvLine line) const {
+    line.channels = 1;
+    for (int64_t channel = 0; channel < channels_; ++channel) {
+      simd::conv_line(line);
+      line.source += bands_.channel_step();
+      line.weights += line.taps;
+      if (line.bias != nullptr) ++line.bias;
+      line.result += line.result_stride;
+    }
+  }
+
   ConvBands bands_;
   std::vector<int64_t> offsets_;
   LineEnding ending_;
-  int64_t batch_, channels_, image_floats_;
+  int64_t batch_, channels_;
+  bool depthwise_;
+  int64_t image_floats_;
 };
+
+bool is_depthwise(const ConvGeometry& geometry) {
+  return geometry.groups > 1 && geometry.groups == geometry.x[1] && geometry.groups == geometry.y[1];
+}
 
 std::string obstacle(const Node& node) {
   if (has_empty_operand(node)) return "an operand has no elements";
   const ConvGeometry geometry = conv_geometry(node);
-  if (geometry.rank() > 2 || geometry.groups != 1) return "not a convolution of one or two dimensions with groups 1";
+  const bool grouped = geometry.groups != 1 && !is_depthwise(geometry);
+  if (geometry.rank() > 2 || grouped) return "not a convolution of one or two dimensions without groups or by channel";
   for (const Value* value : node.inputs()) {
     if (value != nullptr && value->dtype() != DType::kF32)
       return std::string("element type ") + name_of(value->dtype());
@@ -140,6 +170,9 @@ bool possible(const KernelRequest& request, std::string& declined) {
   const bool fixed = request.input_is_fixed.size() > 1 && request.input_is_fixed[1];
   if (!fixed) {
     declined = "the weights are not fixed";
+  } else if (is_depthwise(geometry)) {
+    // oneDNN has no quick way for one dimension unless channels fill whole vectors.
+    if (geometry.rank() != 1) declined = "vectors of channels are well filled";
   } else if (geometry.y[1] > kMostChannels) {
     declined = "vectors of channels are well filled";
   } else if (geometry.y[-1] < 16) {
@@ -154,7 +187,8 @@ std::unique_ptr<Kernel> make(const KernelRequest& request, std::string& declined
   if (!possible(request, declined)) return nullptr;
   if (request.tuner != nullptr && !request.by_name) return fastest_conv(request, conv_lines_forms(request), declined);
   // Left to a rule: where at least half of every vector would be empty.
-  if (!request.by_name && conv_geometry(request.node).y[1] > kMostChannels / 2) {
+  const ConvGeometry geometry = conv_geometry(request.node);
+  if (!request.by_name && geometry.groups == 1 && geometry.y[1] > kMostChannels / 2) {
     declined = "vectors of channels are well filled";
     return nullptr;
   }
