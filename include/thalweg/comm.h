@@ -40,6 +40,8 @@ class Communicator {
 
   virtual int rank() const = 0;
   virtual int size() const = 0;
+  /// Which members share a host, as far as that is known: lists of ranks in ascending order, ordered by their first.
+  virtual std::vector<std::vector<int>> hosts() const = 0;
 
   /// Every member ends with the reduction of all.
   virtual Status all_reduce(void* data, size_t count, DType dtype, ReduceOp op = ReduceOp::kSum) = 0;

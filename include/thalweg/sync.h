@@ -26,6 +26,7 @@ enum class Schedule {
 enum class Exchange {
   kAllReduce,      ///< everybody ends with the sum of all
   kScatterReduce,  ///< each worker sums, updates and hands out its own part
+  kTwoLevels,      ///< as kScatterReduce between hosts, each of which has added up what its workers have
   kTree,           ///< sums go up a binomial tree to one worker, and weights down again
   kNeighbours,     ///< each worker with its neighbours only
   kAdHoc           ///< with whoever serves a parameter, when it is needed

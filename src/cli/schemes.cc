@@ -23,6 +23,7 @@ const char* name_of(sync::Exchange value) {
   switch (value) {
     case sync::Exchange::kAllReduce: return "all-reduce";
     case sync::Exchange::kScatterReduce: return "scatter-reduce";
+    case sync::Exchange::kTwoLevels: return "two levels";
     case sync::Exchange::kTree: return "binomial tree";
     case sync::Exchange::kNeighbours: return "neighbours";
     case sync::Exchange::kAdHoc: return "ad hoc";

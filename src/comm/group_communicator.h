@@ -25,6 +25,7 @@ class GroupCommunicator : public Communicator {
 
   int rank() const override { return transport_->rank(); }
   int size() const override { return transport_->size(); }
+  Hosts hosts() const override { return hosts_; }
 
   Status all_reduce(void* data, size_t count, DType dtype, ReduceOp op) override;
   Status reduce_scatter(void* data, size_t count, DType dtype, ReduceOp op) override;

@@ -119,7 +119,7 @@ class ElasticRule : public PeerRule {
     const Holding mine{has_part ? std::optional(place_) : std::nullopt, false};
     if (comm::Status status = find_sources(communicator, mine, sources); !status) return status;
     std::vector<float> row;
-    comm::Status status = collect_row(communicator, sources, center_, weights.size(), row);
+    comm::Status status = collect_row(communicator, sources, {{place_.own, center_}}, weights.size(), row);
     std::vector<float> mean(weights.size());
     if (counts) mean.assign(weights.begin(), weights.end());
     float counting = counts ? 1 : 0;

@@ -292,7 +292,11 @@ const PeerRuleInfo& rule_of(const Composition& parts) {
 
 Axes describe_free(const Composition& parts, const PartOptions& /*defaults*/) {
   const PeerRuleInfo& rule = rule_of(parts);
-  Axes axes{Optimisation::kDecentral, Schedule::kAsynchronous, rule.exchange, false, rule.options};
+  Axes axes;
+  axes.optimisation = Optimisation::kDecentral;
+  axes.schedule = Schedule::kAsynchronous;
+  axes.exchange = rule.exchange;
+  axes.options = rule.options;
   axes.options.push_back({"patience", 600, 1e-3, kMany, false,
                           "seconds that a worker that is done waits for a word of those that are not"});
   return axes;

@@ -16,6 +16,9 @@ class GradientExchange {
  public:
   /// Null: as they are.
   static std::unique_ptr<GradientExchange> make(std::unique_ptr<Compressor> compressor);
+  /// The same for topologies along which nobody adds up codes: `carried` and `add_carried` serve there, and codes are
+  /// made only then, of what the bucket has by that time. Nobody can be watched.
+  static std::unique_ptr<GradientExchange> make_carried(std::unique_ptr<Compressor> compressor);
   virtual ~GradientExchange() = default;
 
   /// None if gradients travel as they are.
@@ -36,6 +39,14 @@ class GradientExchange {
   virtual comm::Status reduce_scatter(comm::Communicator& communicator, std::span<float> bucket) = 0;
   /// Fails if somebody has sent what is no code.
   virtual comm::Status end(std::span<float> bucket) = 0;
+
+  /// What stands for the bucket; null if that travels as it is.
+  virtual const Bytes* carried(std::span<float> /*bucket*/) { return nullptr; }
+  virtual size_t most_carried_bytes(std::span<float> bucket) { return bucket.size_bytes(); }
+  /// Adds what somebody's code stands for. Fails if it is none.
+  virtual comm::Status add_carried(int /*from*/, std::span<const std::byte> /*code*/, std::span<float> /*bucket*/) {
+    return {};
+  }
 
  protected:
   explicit GradientExchange(std::unique_ptr<Compressor> compressor) : compressor_(std::move(compressor)) {}

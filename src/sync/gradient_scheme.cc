@@ -18,7 +18,7 @@ constexpr size_t kInPlaceBytes = size_t{1} << 20U;
 GradientScheme::GradientScheme(std::shared_ptr<comm::Group> group, const SchemeOptions& options, Parts parts)
     : GroupScheme(std::move(group), options),
       bucket_bytes_(parts.bucket_bytes),
-      exchange_(GradientExchange::make(std::move(parts.compressor))),
+      exchange_(std::move(parts.exchange)),
       sparse_exchange_(parts.row_type),
       copies_(*exchange_, parts.copy_every),
       codes_(*exchange_, sparse_exchange_, copies_),
@@ -112,7 +112,8 @@ Axes describe_gradients(const Composition& parts, const PartOptions& /*defaults*
   check_fit(parts);
   Axes axes;
   axes.exchange = topology(parts.topology).exchange;
-  axes.compresses = topology(parts.topology).carries_codes;
+  axes.compresses = true;
+  axes.copies_kept = topology(parts.topology).adds_codes;
   axes.options = {{"bucket_bytes", 4 << 20, 1, kMany, true,
                    "gradients are exchanged in pieces of about so many bytes, each as soon as it is complete"}};
   for (const OptionInfo& option : Registry<UpdatePlaceInfo>::find(parts.place, "place of update").options) {
@@ -123,11 +124,17 @@ Axes describe_gradients(const Composition& parts, const PartOptions& /*defaults*
 
 std::shared_ptr<Scheme> make_gradients(const Composition& parts, const PartOptions& values,
                                        const SchemeOptions& options, std::shared_ptr<comm::Group> group) {
+  std::unique_ptr<Compressor> compressor = make_compressor(options.compression, options.options);
+  // Where only some see what others send, nobody can keep count of what another one keeps.
+  const bool adds_codes = topology(parts.topology).adds_codes;
+  const double copy_every = adds_codes ? compressor_option(options.compression, "copy_every", options.options) : 0;
   GradientScheme::Parts built{
-      static_cast<size_t>(values.at("bucket_bytes")), make_compressor(options.compression, options.options),
+      static_cast<size_t>(values.at("bucket_bytes")),
+      adds_codes ? GradientExchange::make(std::move(compressor))
+                 : GradientExchange::make_carried(std::move(compressor)),
       row_type(options.compression),
       Registry<UpdatePlaceInfo>::find(parts.place, "place of update").make(parts.topology, values),
-      static_cast<int64_t>(compressor_option(options.compression, "copy_every", options.options))};
+      static_cast<int64_t>(copy_every)};
   return std::make_shared<GradientScheme>(std::move(group), options, std::move(built));
 }
 

@@ -17,8 +17,7 @@ class GradientScheme : public GroupScheme {
   struct Parts {
     /// Gradients are exchanged in pieces of about so many bytes, each as soon as it is complete.
     size_t bucket_bytes = 0;
-    /// Null: none.
-    std::unique_ptr<Compressor> compressor;
+    std::unique_ptr<GradientExchange> exchange;
     /// In which rows of sparse gradients travel.
     DType row_type = DType::kF32;
     std::unique_ptr<UpdatePlace> place;
@@ -35,7 +34,10 @@ class GradientScheme : public GroupScheme {
 
  protected:
   void prepare(Trainee& trainee) override;
-  void release() override { thread_.reset(); }
+  void release() override {
+    thread_.reset();
+    place_->release();
+  }
   Holdings holdings() const override { return {Held::kReplicated, place_->optimizer_held()}; }
   comm::Status begin_checkpoint(Trainee& trainee) override { return place_->begin_checkpoint(trainee); }
   void end_checkpoint(Trainee& trainee) override { place_->end_checkpoint(trainee); }

@@ -43,6 +43,14 @@ ParameterServer::ParameterServer(comm::Group& group, Trainee& trainee, const Opt
     const std::span<float> values = weights_of(trainee, piece);
     published_.insert(published_.end(), values.begin(), values.end());
   }
+  const int copies = std::min(options_.copies, size() - 1);
+  for (int distance = 1; distance <= copies; ++distance) {
+    copies_.emplace_back(trainee, map_, size(), (rank() - distance + size()) % size());
+    copied_[(rank() + distance) % size()] = 0;
+  }
+  for (int worker = 0; worker < size() && options_.filter > 0; ++worker) {
+    filters_.emplace_back(options_.filter, part_.weights());
+  }
   begin();
 }
 
@@ -56,8 +64,13 @@ ParameterServer::Remains ParameterServer::stop() {
     outbox_.clear();
     settle_codes(false);
   }
-  const std::span<const float> weights = part_.weights();
-  return {std::move(outbox_), {size(), rank(), 0}, {weights.begin(), weights.end()}};
+  Remains remains{std::move(outbox_), {size(), rank(), static_cast<int>(copies_.size())}, {}};
+  const auto keep = [&](const ServedPart& part) {
+    remains.weights[part.number()].assign(part.weights().begin(), part.weights().end());
+  };
+  keep(part_);
+  for (const ServedPart& part : copies_) keep(part);
+  return remains;
 }
 
 void ParameterServer::push(GradientBuckets& gradients, double weight) {
@@ -185,7 +198,6 @@ void ParameterServer::pull(Trainee& trainee) {
   std::deque<RowsOfUpdate> updates;
   {
     const std::lock_guard<std::mutex> lock(mutex_);
-    if (options_.in_steps && contained(rank()) >= steps_) settle_codes(true);
     updates.swap(published_rows_);
     if (std::exchange(fresh_, false)) {
       const float* next = published_.data();
@@ -254,7 +266,9 @@ comm::Status ParameterServer::begin_snapshot(std::chrono::duration<double> longe
     kept_by_all_.assign(static_cast<size_t>(size()), {});
     states_here_ = 0;
   }
-  tell_all(message(kWantsState));
+  Bytes wish = message(kWantsState);
+  put_number(wish, steps_);
+  tell_all(wish);
   std::unique_lock<std::mutex> lock(mutex_);
   const auto all_here = [&] { return states_here_ == states_.size(); };
   if (!wait(lock, longest, all_here)) {
@@ -264,7 +278,8 @@ comm::Status ParameterServer::begin_snapshot(std::chrono::duration<double> longe
   lock.unlock();
   snapshot_ = std::unique_lock<std::mutex>(serving_);
   for (int server = 0; server < size(); ++server) {
-    if (server == rank()) continue;
+    const auto is_copied_here = [&](const ServedPart& part) { return part.number() == server; };
+    if (server == rank() || std::any_of(copies_.begin(), copies_.end(), is_copied_here)) continue;
     ServedPart theirs(trainee_, map_, size(), server);
     const std::vector<float>& slots = states_[static_cast<size_t>(server)];
     if (slots.size() != theirs.num_slot_floats()) {

@@ -2,9 +2,11 @@
 #pragma once
 
 #include <deque>
+#include <functional>
 #include <map>
 #include <optional>
 
+#include "sync/block_filter.h"
 #include "sync/outbox.h"
 #include "sync/peer_talk.h"
 #include "sync/served_codes.h"
@@ -28,6 +30,11 @@ class ParameterServer : public PeerTalk {
     bool in_steps = false;
     /// ... or of all but so many, the last ones, whose gradients are dropped.
     int backup = 0;
+    /// Others that keep a copy of a server's part: an update counts as made when they have it.
+    int copies = 0;
+    /// Weights that have moved by less than this share since a worker got them last are not sent to it again; 0: all
+    /// are.
+    double filter = 0;
     /// Of the scheme, for this epoch; what their compressors keep outlives the server.
     ServedCodes& codes;
     SparseExchange& sparse;
@@ -37,8 +44,8 @@ class ParameterServer : public PeerTalk {
     /// Gradients that were not sent, for the server of the next one.
     Outbox unsent;
     Shard::Place place;
-    /// Of the part that was served.
-    std::vector<float> weights;
+    /// Of the part that was served, and of those that were copied here.
+    std::map<int, std::vector<float>> weights;
   };
 
   /// From the trainee's weights.
@@ -85,7 +92,8 @@ class ParameterServer : public PeerTalk {
 
  private:
   static constexpr uint64_t kPush = kFirstKind, kReply = kFirstKind + 1, kNorm = kFirstKind + 2,
-                            kWantsState = kFirstKind + 3, kState = kFirstKind + 4;
+                            kWantsState = kFirstKind + 3, kState = kFirstKind + 4, kCopy = kFirstKind + 5,
+                            kCopied = kFirstKind + 6;
 
   /// What a worker has brought, at the server.
   struct Contribution {
@@ -125,8 +133,16 @@ class ParameterServer : public PeerTalk {
   void read(Contribution& to, std::span<const std::byte> contents, int64_t& version);
   comm::Status take_reply(int from, std::span<const std::byte> contents);
   comm::Status take_norm(int from, std::span<const std::byte> contents);
+  comm::Status take_wish_for_state(int from, std::span<const std::byte> contents);
   comm::Status take_state(int from, std::span<const std::byte> contents);
+  comm::Status take_copy(int from, std::span<const std::byte> contents);
+  comm::Status take_copied(int from);
   void apply(Contribution& contribution);
+  /// Updates the part here, and tells those who keep copies.
+  void update(std::span<const float> gradient, double rate, double scale);
+  /// Does it as soon as all copies have the last update.
+  void after_copies(std::function<void()> then);
+  void run_after_copies();
   void hand_rows(std::vector<SparseRows> rows, double rate, double scale);
   /// A step of all, if all that it takes is here.
   void advance();
@@ -136,7 +152,9 @@ class ParameterServer : public PeerTalk {
   void reply(int to, uint64_t flags);
   /// Answers those who wait for slower workers.
   void reply_to_waiting();
-  void send_state(int to);
+  /// Tells its state to one that has made so many steps: where all step together, not before this worker's are
+  /// complete.
+  void send_state(int to, int64_t steps);
   Bytes state_here();
 
   Trainee& trainee_;
@@ -145,6 +163,10 @@ class ParameterServer : public PeerTalk {
   GradientBuckets map_;
   size_t row_floats_ = 0;
   ServedPart part_;
+  /// Copies of those of the servers before this one.
+  std::vector<ServedPart> copies_;
+  /// By worker, if there is one.
+  std::vector<BlockFilter> filters_;
   std::vector<DenseParameter> dense_;
   std::vector<size_t> tables_;
   double clip_norm_ = 0;
@@ -158,6 +180,11 @@ class ParameterServer : public PeerTalk {
   std::vector<std::optional<int64_t>> waiting_;
   int64_t steps_served_ = 0;
   std::atomic<int64_t> dropped_{0};
+  /// Updates that others were told to copy, and of each of those how many it has.
+  int64_t copies_told_ = 0;
+  std::map<int, int64_t> copied_;
+  /// What waits for copies, with the number of updates that all must have.
+  std::deque<std::pair<int64_t, std::function<void()>>> after_copies_;
   /// The sum of a step of all, and what belongs to it.
   Contribution sum_;
   bool summed_ = false;
@@ -180,6 +207,8 @@ class ParameterServer : public PeerTalk {
   bool fresh_ = false;
   bool bad_step_ = false;
   std::atomic<bool> admits_here_{false};
+  /// Who waits for this worker's state, and after how many steps.
+  std::optional<std::pair<int, int64_t>> state_wanted_;
   std::vector<std::vector<float>> states_;
   size_t states_here_ = 0;
   std::vector<std::vector<NamedTensor>> kept_by_all_;

@@ -32,8 +32,10 @@ comm::Status ParameterServer::handle(int from, uint64_t kind, std::span<const st
     case kPush: return take_push(from, contents);
     case kReply: return take_reply(from, contents);
     case kNorm: return take_norm(from, contents);
-    case kWantsState: send_state(from); return {};
+    case kWantsState: return take_wish_for_state(from, contents);
     case kState: return take_state(from, contents);
+    case kCopy: return take_copy(from, contents);
+    case kCopied: return take_copied(from);
     default: return nonsense(from, "a message of unknown kind " + std::to_string(kind));
   }
 }
@@ -87,9 +89,11 @@ comm::Status ParameterServer::take_push(int from, std::span<const std::byte> con
   }
   if (!options_.in_steps) {
     apply(push);
-    waiting_[static_cast<size_t>(from)] = clock;
-    reply(from, kAcknowledges);
-    reply_to_waiting();
+    after_copies([this, from, clock] {
+      waiting_[static_cast<size_t>(from)] = clock;
+      reply(from, kAcknowledges);
+      reply_to_waiting();
+    });
   } else if (version < steps_served_) {
     ++dropped_;
     reply(from, kHasWeights | kAcknowledges);
@@ -104,7 +108,7 @@ void ParameterServer::apply(Contribution& push) {
   if (push.weight <= 0) return;
   // As one step with the mean of the gradients and a rate in proportion to the samples they stand for.
   const double scale = push.clip * mean_scale(push.weight);
-  part_.update(push.gradient, push.weighted_rate, scale);
+  update(push.gradient, push.weighted_rate, scale);
   hand_rows(std::move(push.rows), push.weighted_rate, scale);
 }
 
@@ -112,6 +116,61 @@ void ParameterServer::hand_rows(std::vector<SparseRows> rows, double rate, doubl
   if (rows.empty()) return;
   const std::lock_guard<std::mutex> lock(mutex_);
   published_rows_.push_back({std::move(rows), rate, scale});
+}
+
+void ParameterServer::update(std::span<const float> gradient, double rate, double scale) {
+  part_.update(gradient, rate, scale);
+  if (copied_.empty()) return;
+  ++copies_told_;
+  Bytes copy = message(kCopy);
+  put_number(copy, part_.updates());
+  put_number(copy, rate);
+  put_number(copy, scale);
+  const std::span<const std::byte> raw = std::as_bytes(gradient);
+  copy.insert(copy.end(), raw.begin(), raw.end());
+  for (const auto& [server, has] : copied_) tell(server, copy);
+}
+
+void ParameterServer::after_copies(std::function<void()> then) {
+  after_copies_.emplace_back(copies_told_, std::move(then));
+  run_after_copies();
+}
+
+void ParameterServer::run_after_copies() {
+  int64_t all_have = copies_told_;
+  for (const auto& [server, has] : copied_) all_have = std::min(all_have, has);
+  while (!after_copies_.empty() && after_copies_.front().first <= all_have) {
+    const std::function<void()> then = std::move(after_copies_.front().second);
+    after_copies_.pop_front();
+    then();
+  }
+}
+
+comm::Status ParameterServer::take_copy(int from, std::span<const std::byte> contents) {
+  const std::lock_guard<std::mutex> serving(serving_);
+  const auto copy =
+      std::find_if(copies_.begin(), copies_.end(), [&](const ServedPart& part) { return part.number() == from; });
+  constexpr size_t kHeader = sizeof(int64_t) + 2 * sizeof(double);
+  if (copy == copies_.end() || contents.size() != kHeader + copy->range().size() * sizeof(float)) {
+    return nonsense(from, "an update of a part that is not copied here, or of another size");
+  }
+  const auto count = take_number<int64_t>(contents);
+  const auto rate = take_number<double>(contents), scale = take_number<double>(contents);
+  std::vector<float> gradient(copy->range().size());
+  std::memcpy(gradient.data(), contents.data(), contents.size());
+  copy->repeat(gradient, rate, scale, count);
+  tell(from, message(kCopied));
+  return {};
+}
+
+comm::Status ParameterServer::take_copied(int from) {
+  const std::lock_guard<std::mutex> serving(serving_);
+  const auto found = copied_.find(from);
+  if (found == copied_.end() || found->second == copies_told_)
+    return nonsense(from, "it has copied what it was not sent");
+  ++found->second;
+  run_after_copies();
+  return {};
 }
 
 bool ParameterServer::step_is_ready() const {
@@ -190,15 +249,16 @@ void ParameterServer::finish_step() {
       for (const auto& [server, part] : norms_[steps_served_]) total += part;
       scale *= optim::norm_clip_scale(total * scale * scale, clip_norm_);
     }
-    part_.update(sum_.gradient, sum_.rate, scale);
+    update(sum_.gradient, sum_.rate, scale);
     hand_rows(std::move(sum_.rows), sum_.rate, scale);
   }
   norms_.erase(steps_served_);
   ++steps_served_;
   summed_ = false;
+  const uint64_t flags = kHasWeights | kAcknowledges | (sum_.bad ? kIsBad : 0) | (sum_.newcomers ? kNewcomers : 0);
   for (int worker = 0; worker < size(); ++worker) {
     if (!std::exchange(contributions_[static_cast<size_t>(worker)].here, false)) continue;
-    reply(worker, kHasWeights | kAcknowledges | (sum_.bad ? kIsBad : 0) | (sum_.newcomers ? kNewcomers : 0));
+    after_copies([this, worker, flags] { reply(worker, flags); });
   }
 }
 
@@ -217,7 +277,9 @@ void ParameterServer::reply(int to, uint64_t flags) {
   put_number(bytes, flags);
   put_number(bytes, steps_served_);
   for (const int64_t clock : clocks_) put_number(bytes, clock);
-  if ((flags & kHasWeights) != 0) {
+  if ((flags & kHasWeights) != 0 && !filters_.empty()) {
+    filters_[static_cast<size_t>(to)].append(part_.weights(), bytes);
+  } else if ((flags & kHasWeights) != 0) {
     const std::span<const std::byte> weights = std::as_bytes(std::span<const float>(part_.weights()));
     bytes.insert(bytes.end(), weights.begin(), weights.end());
   }
@@ -229,19 +291,25 @@ comm::Status ParameterServer::take_reply(int from, std::span<const std::byte> co
   const size_t header = (2 + clocks_.size()) * sizeof(int64_t);
   if (contents.size() < header) return nonsense(from, "a reply that ends early");
   const auto flags = take_number<uint64_t>(contents);
-  const size_t weights = (flags & kHasWeights) != 0 ? range.size() * sizeof(float) : 0;
   const auto version = take_number<int64_t>(contents);
   std::vector<int64_t> clocks(clocks_.size());
   for (int64_t& clock : clocks) clock = take_number<int64_t>(contents);
-  if (contents.size() != weights) {
-    return nonsense(from,
-                    "weights of " + std::to_string(contents.size()) + " bytes in place of " + std::to_string(weights));
+  std::unique_lock<std::mutex> lock(mutex_);
+  const std::span<float> weights = std::span(published_).subspan(range.begin, range.size());
+  try {
+    if ((flags & kHasWeights) != 0 && options_.filter > 0) {
+      BlockFilter::apply(contents, weights);
+    } else {
+      const size_t bytes = (flags & kHasWeights) != 0 ? weights.size_bytes() : 0;
+      TW_REQUIRE(contents.size() == bytes, "weights of ", contents.size(), " bytes in place of ", bytes);
+      std::memcpy(weights.data(), contents.data(), bytes);
+    }
+  } catch (const Error& error) {
+    return nonsense(from, error.what());
   }
-  const std::lock_guard<std::mutex> lock(mutex_);
   const auto server = static_cast<size_t>(from);
   if ((flags & kAcknowledges) != 0 && --unanswered_[server] < 0) return nonsense(from, "a reply to no push");
   if ((flags & kHasWeights) != 0) {
-    std::memcpy(published_.data() + range.begin, contents.data(), weights);
     seen_[server] = std::move(clocks);
     versions_[server] = version;
     fresh_ = true;
@@ -249,6 +317,10 @@ comm::Status ParameterServer::take_reply(int from, std::span<const std::byte> co
   bad_step_ = bad_step_ || (flags & kIsBad) != 0;
   if ((flags & kNewcomers) != 0) admits_here_ = true;
   send_if_ready();
+  if (options_.in_steps && contained(rank()) >= steps_) settle_codes(true);
+  const std::optional<std::pair<int, int64_t>> wanted = state_wanted_;
+  lock.unlock();
+  if (wanted) send_state(wanted->first, wanted->second);
   return {};
 }
 
@@ -272,7 +344,23 @@ Bytes ParameterServer::state_here() {
   return bytes;
 }
 
-void ParameterServer::send_state(int to) { tell(to, state_here()); }
+comm::Status ParameterServer::take_wish_for_state(int from, std::span<const std::byte> contents) {
+  if (contents.size() != sizeof(int64_t)) return nonsense(from, "a wish for a state that says no step");
+  send_state(from, take_number<int64_t>(contents));
+  return {};
+}
+
+void ParameterServer::send_state(int to, int64_t steps) {
+  {
+    const std::lock_guard<std::mutex> lock(mutex_);
+    if (options_.in_steps && codes_open_ && steps_ <= steps) {
+      state_wanted_ = {to, steps};
+      return;
+    }
+    state_wanted_.reset();
+  }
+  tell(to, state_here());
+}
 
 comm::Status ParameterServer::take_state(int from, std::span<const std::byte> contents) {
   try {

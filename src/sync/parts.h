@@ -27,6 +27,8 @@ struct Axes {
   Exchange exchange = Exchange::kAllReduce;
   /// A compressor may be used.
   bool compresses = false;
+  /// What compressors keep may be copied to other workers.
+  bool copies_kept = false;
   std::vector<OptionInfo> options;
 };
 

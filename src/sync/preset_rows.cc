@@ -17,6 +17,7 @@ constexpr Composition kGossip{.kind = "free weights", .rule = "gossip"};
 constexpr Composition kElastic{.kind = "free weights", .rule = "elastic"};
 constexpr Composition kElasticTree{.kind = "free weights", .rule = "elastic tree"};
 constexpr Composition kAnchored{.kind = "free weights", .rule = "anchor"};
+constexpr Composition kOfHosts{.kind = "gradients", .topology = "two levels", .place = "owners"};
 
 constexpr const char* kAsOneWorker =
     "the weights of one worker with the whole batch, whatever the number of workers and whoever is lost";
@@ -114,6 +115,22 @@ const std::vector<PresetRow>& preset_rows() {
        "after every step (DistBelief, Downpour SGD with n_push = n_fetch = 1; the paper updates with adagrad)",
        "nobody waits for a slow worker; one worker alone is plain training",
        "workers are of very different speed; a smaller learning rate may be needed"},
+      {"mxnet",
+       kOfHosts,
+       {},
+       "gradients are added up inside each host first; one worker of each host owns an equal part, updates it, and "
+       "hands "
+       "out the weights (MXNet's two levels, synchronous)",
+       kAsOneWorker,
+       "several workers share a host, and hosts have a slow network"},
+      {"parameter-server",
+       kServed,
+       {{"staleness", 4}, {"copies", 1}},
+       "servers of ranges of the parameters, each with a copy at another; a worker may be 4 steps ahead of the "
+       "slowest, "
+       "and with `filter` weights that have hardly moved are not sent again (Parameter Server, Li et al.)",
+       "as ssp, and updates that a worker has an answer to survive the loss of a server",
+       "as petuum, where servers are lost now and then, or weights settle early"},
       {"tensorflow",
        kWithBackup,
        {},
@@ -156,6 +173,20 @@ const std::vector<PresetRow>& preset_rows() {
        "binomial tree and handed out while training goes on (MPCA-SGD)",
        "nobody waits for a mean; without pull workers are independent, with full pull and no delay it is averaging",
        "the network is slow, and workers are of different speed"},
+      {"mxnet",
+       kOfHosts,
+       {},
+       "gradients are added up inside each host first; one worker of each host owns an equal part, updates it, and "
+       "hands out the weights (MXNet's two levels, synchronous)",
+       kAsOneWorker,
+       "several workers share a host, and hosts have a slow network"},
+      {"parameter-server",
+       kServed,
+       {{"staleness", 4}, {"copies", 1}},
+       "servers of ranges of the parameters, each with a copy at another; a worker may be 4 steps ahead of the "
+       "slowest, and with `filter` weights that have hardly moved are not sent again (Parameter Server, Li et al.)",
+       "as ssp, and updates that a worker has an answer to survive the loss of a server",
+       "as petuum, where servers are lost now and then, or weights settle early"},
   };
   return rows;
 }

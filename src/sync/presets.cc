@@ -66,8 +66,9 @@ const OptionInfo* find_option(const std::vector<OptionInfo>& options, const std:
         "; there are: ", names_of(known));
 }
 
-std::string collective_with_compression() {
-  return presets_that([](const Preset& other) { return other.compresses && other.exchange != Exchange::kAdHoc; });
+bool copies_kept(const std::string& name) {
+  const PresetRow& row = row_of(name);
+  return describe(row.parts, row.defaults).copies_kept;
 }
 
 }  // namespace
@@ -86,7 +87,7 @@ void check_scheme(const SchemeOptions& options) {
   const CompressorInfo& compressor = compressor_info(options.compression);
   TW_REQUIRE(preset.compresses || options.compression == "none", "compression ", options.compression,
              " does not go with the scheme ", preset.name,
-             ", which sends weights, or adds gradients up on their way. Leave the compression out, or take one of the "
+             ", which sends weights. Leave the compression out, or take one of the "
              "schemes: ",
              presets_that([](const Preset& other) { return other.compresses; }));
   for (const auto& [name, value] : options.options) {
@@ -95,9 +96,10 @@ void check_scheme(const SchemeOptions& options) {
     if (option == nullptr) refuse_option(options, preset, compressor, name);
     checked_value(*option, value);
   }
-  TW_REQUIRE(preset.exchange != Exchange::kAdHoc || options.options.count("copy_every") == 0,
-             "option copy_every needs workers that wait for ", "each other at every step, which those of the scheme ",
-             preset.name, " do not: leave it out, or take one of ", "the schemes: ", collective_with_compression());
+  TW_REQUIRE(copies_kept(options.name) || options.options.count("copy_every") == 0,
+             "option copy_every needs workers that see at every step what all others send, which those of the scheme ",
+             preset.name, " do not: leave it out, or take one of the schemes: ",
+             presets_that([](const Preset& other) { return copies_kept(other.name); }));
 }
 
 std::shared_ptr<Scheme> make_scheme(const SchemeOptions& options, std::shared_ptr<comm::Group> group) {

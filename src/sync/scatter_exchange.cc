@@ -12,11 +12,11 @@ class ScatterExchange : public OwnerExchange {
  public:
   explicit ScatterExchange(int copies) : copies_(copies) {}
 
-  Shard::Place place(const comm::Group& group) const override {
+  Shard::Place place(comm::Group& group) override {
     return {group.size(), group.rank(), std::min(copies_, group.size() - 1)};
   }
-  ShardSources sources(int workers) const override { return own_parts(workers); }
-  std::vector<Piece> own_pieces(const comm::Group& group, const GradientBuckets& buckets) const override {
+  ShardSources sources(comm::Group& group) const override { return own_parts(group.size()); }
+  std::vector<Piece> own_pieces(comm::Group& group, const GradientBuckets& buckets) const override {
     return buckets.pieces(group.size(), group.rank());
   }
 

@@ -20,11 +20,24 @@ ServedPart::ServedPart(Trainee& trainee, const GradientBuckets& map, int parts, 
   for (const DenseParameter& parameter : dense_parameters(trainee)) indices_.push_back(parameter.updater_index);
 }
 
-void ServedPart::update(std::span<const float> gradient, double rate, double scale, bool counts) {
+int64_t ServedPart::updates() const { return indices_.empty() ? 0 : trainee_.updater().updates(indices_[0]); }
+
+void ServedPart::update(std::span<const float> gradient, double rate, double scale) {
   optim::Optimizer& updater = trainee_.updater();
-  for (const size_t index : indices_) {
-    if (counts) updater.set_updates(index, updater.updates(index) + 1);
-  }
+  for (const size_t index : indices_) updater.set_updates(index, updater.updates(index) + 1);
+  apply(gradient, rate, scale);
+}
+
+void ServedPart::repeat(std::span<const float> gradient, double rate, double scale, int64_t count) {
+  optim::Optimizer& updater = trainee_.updater();
+  const int64_t own = updates();
+  for (const size_t index : indices_) updater.set_updates(index, count);
+  apply(gradient, rate, scale);
+  for (const size_t index : indices_) updater.set_updates(index, own);
+}
+
+void ServedPart::apply(std::span<const float> gradient, double rate, double scale) {
+  optim::Optimizer& updater = trainee_.updater();
   size_t at = 0;
   for (const Element& element : elements_) {
     const size_t count = element.piece.gradient.size();

@@ -17,9 +17,12 @@ class ServedPart {
   const comm::Part& range() const { return range_; }
   std::span<float> weights() { return weights_; }
   std::span<const float> weights() const { return weights_; }
-  /// One step of the optimiser with this gradient. It counts as an update of the parameters if `counts`: where one
-  /// worker keeps several parts, only one of them does.
-  void update(std::span<const float> gradient, double rate, double scale, bool counts = true);
+  /// One step of the optimiser with this gradient, which counts as an update of the parameters.
+  void update(std::span<const float> gradient, double rate, double scale);
+  /// The same as another server has made it, as its update number `count`; here it does not count.
+  void repeat(std::span<const float> gradient, double rate, double scale, int64_t count);
+  /// Updates of the parameters that were counted.
+  int64_t updates() const;
   /// The optimiser's state, in one row.
   std::vector<float> slots() const;
   void set_slots(std::span<const float> values);
@@ -32,6 +35,8 @@ class ServedPart {
     /// Of this part in the optimiser's memory.
     std::vector<std::span<float>> slots;
   };
+
+  void apply(std::span<const float> gradient, double rate, double scale);
 
   Trainee& trainee_;
   int part_;

@@ -116,20 +116,23 @@ comm::Status find_sources(comm::Communicator& communicator, const Holding& mine,
       const Shard::Place place{sources.parts, static_cast<int>(entry.own), static_cast<int>(entry.copies)};
       return entry.all > 0 || (entry.parts > 0 && place.holds(part));
     };
-    const auto first = std::find_if(entries.begin(), entries.end(), has_it);
+    const auto is_its_own = [&](const Entry& entry) { return has_it(entry) && entry.own == part; };
+    auto first = std::find_if(entries.begin(), entries.end(), is_its_own);
+    if (first == entries.end()) first = std::find_if(entries.begin(), entries.end(), has_it);
     if (first != entries.end()) sources.source[static_cast<size_t>(part)] = static_cast<int>(first - entries.begin());
   }
   return {};
 }
 
-comm::Status collect_row(comm::Communicator& communicator, const ShardSources& sources, std::span<const float> mine,
-                         size_t floats, std::vector<float>& row) {
+comm::Status collect_row(comm::Communicator& communicator, const ShardSources& sources,
+                         const std::map<int, std::vector<float>>& mine, size_t floats, std::vector<float>& row) {
   row.assign(floats, 0.0F);
   for (int part = 0; part < sources.parts; ++part) {
     if (sources.source[static_cast<size_t>(part)] != communicator.rank()) continue;
     const comm::Part range = comm::part_of(floats, sources.parts, part);
-    TW_REQUIRE(range.size() == mine.size(), "a part of ", range.size(), " numbers has ", mine.size());
-    std::copy(mine.begin(), mine.end(), row.begin() + static_cast<int64_t>(range.begin));
+    const std::vector<float>& own = mine.at(part);
+    TW_REQUIRE(range.size() == own.size(), "a part of ", range.size(), " numbers has ", own.size());
+    std::copy(own.begin(), own.end(), row.begin() + static_cast<int64_t>(range.begin));
   }
   // All but one worker bring zeros for an element, so that the sum is exact.
   return communicator.all_reduce(row.data(), row.size(), DType::kF32);

@@ -1,6 +1,7 @@
 // Copyright The Thalweg Authors. SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <map>
 #include <optional>
 
 #include "sync/gradient_buckets.h"
@@ -67,13 +68,13 @@ struct Holding {
   /// Not only what belongs to its place. Does not count without one.
   bool all = false;
 };
-/// Every worker: the first one that has each part.
+/// Every worker: who has each part; the one whose own it is, if that is there.
 comm::Status find_sources(comm::Communicator& communicator, const Holding& mine, ShardSources& sources);
 
-/// Every worker: the row of all parameters, of which this one has `mine` as its part if it is one of the sources. Where
-/// nobody has a part there are zeros.
-comm::Status collect_row(comm::Communicator& communicator, const ShardSources& sources, std::span<const float> mine,
-                         size_t floats, std::vector<float>& row);
+/// Every worker: the row of all parameters, of which this one has these parts and brings those that it is the source
+/// of. Where nobody has a part there are zeros.
+comm::Status collect_row(comm::Communicator& communicator, const ShardSources& sources,
+                         const std::map<int, std::vector<float>>& mine, size_t floats, std::vector<float>& row);
 
 /// A dense parameter that is trained, and the optimiser's number of it.
 struct DenseParameter {

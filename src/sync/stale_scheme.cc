@@ -25,6 +25,10 @@ struct StaleParts {
   bool own_first = false;
   /// Of a step of all, the gradients of so many workers, the last ones, are dropped.
   int backup = 0;
+  /// Others that keep a copy of a server's part.
+  int copies = 0;
+  /// Weights that have moved by less than this share are not sent again.
+  double filter = 0;
   std::unique_ptr<Compressor> compressor;
   DType row_type = DType::kF32;
 };
@@ -37,6 +41,8 @@ class StaleSynchronous : public GroupScheme {
         patience_(parts.patience),
         own_first_(parts.own_first),
         backup_(parts.backup),
+        copies_(parts.copies),
+        filter_(parts.filter),
         codes_(std::move(parts.compressor)),
         sparse_exchange_(parts.row_type) {}
 
@@ -99,8 +105,8 @@ class StaleSynchronous : public GroupScheme {
   }
 
   void begin(Trainee& trainee) override {
-    const ParameterServer::Options options{staleness_, in_steps(), std::min(backup_, group().size() - 1), codes_,
-                                           sparse_exchange_};
+    const ParameterServer::Options options{
+        staleness_, in_steps(), std::min(backup_, group().size() - 1), copies_, filter_, codes_, sparse_exchange_};
     server_.emplace(group(), trainee, options, std::move(remains_.unsent));
   }
 
@@ -195,7 +201,8 @@ class StaleSynchronous : public GroupScheme {
   int64_t staleness_;
   std::chrono::duration<double> patience_;
   bool own_first_;
-  int backup_;
+  int backup_, copies_;
+  double filter_;
   ServedCodes codes_;
   SparseExchange sparse_exchange_;
   Trainee* trainee_ = nullptr;
@@ -222,12 +229,16 @@ Axes describe_served(const Composition& parts, const PartOptions& defaults) {
   require_no_parts(parts);
   const auto staleness = defaults.find("staleness");
   const bool is_unbounded = staleness != defaults.end() && staleness->second == kUnbounded;
-  Axes axes{
-      Optimisation::kCentral, is_unbounded ? Schedule::kAsynchronous : Schedule::kBounded, Exchange::kAdHoc, true, {}};
+  Axes axes;
+  axes.schedule = is_unbounded ? Schedule::kAsynchronous : Schedule::kBounded;
+  axes.exchange = Exchange::kAdHoc;
+  axes.compresses = true;
   axes.options = {
       {"staleness", 0, kUnbounded, kMany, true, "steps that a worker may be ahead of the slowest; -1: any number"},
       patience_option(),
-      {"own_first", 0, 0, 1, true, "1: a worker waits until weights contain its own last gradient"}};
+      {"own_first", 0, 0, 1, true, "1: a worker waits until weights contain its own last gradient"},
+      {"copies", 0, 0, 1e6, true, "others that keep a copy of a server's part: so many may be lost at a time"},
+      {"filter", 0, 0, 1, false, "weights that have moved by less than this share are not sent again; 0: all are"}};
   return axes;
 }
 
@@ -237,6 +248,8 @@ std::shared_ptr<Scheme> make_served(const Composition& /*parts*/, const PartOpti
                    std::chrono::duration<double>(values.at("patience")),
                    values.at("own_first") > 0,
                    0,
+                   static_cast<int>(values.at("copies")),
+                   values.at("filter"),
                    make_compressor(options.compression, options.options),
                    row_type(options.compression)};
   return std::make_shared<StaleSynchronous>(std::move(group), options, std::move(built));
@@ -246,7 +259,9 @@ const RegisterSchemeKind kServed({"served", describe_served, make_served});
 
 Axes describe_with_backup(const Composition& parts, const PartOptions& /*defaults*/) {
   require_no_parts(parts);
-  Axes axes{Optimisation::kCentral, Schedule::kSynchronous, Exchange::kAdHoc, true, {}};
+  Axes axes;
+  axes.exchange = Exchange::kAdHoc;
+  axes.compresses = true;
   axes.options = {{"backup", 1, 0, 1e6, true, "workers whose gradients a step does without, those that come last"},
                   patience_option()};
   return axes;
@@ -258,6 +273,8 @@ std::shared_ptr<Scheme> make_with_backup(const Composition& /*parts*/, const Par
                    std::chrono::duration<double>(values.at("patience")),
                    true,
                    static_cast<int>(values.at("backup")),
+                   0,
+                   0,
                    make_compressor(options.compression, options.options),
                    row_type(options.compression)};
   return std::make_shared<StaleSynchronous>(std::move(group), options, std::move(built));

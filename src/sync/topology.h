@@ -11,8 +11,9 @@ struct TopologyInfo {
   std::string name;
   /// The axis of the review.
   Exchange exchange = Exchange::kAllReduce;
-  /// Codes of gradients reach all who add them up: a compressor may be used.
-  bool carries_codes = true;
+  /// Everybody sees what everybody sends, and codes may be added up on their way. Otherwise they are carried to those
+  /// who need their sum, each as it is.
+  bool adds_codes = true;
   /// How those who own parameters get gradients and hand out weights; null if nobody can own any along these ways.
   std::unique_ptr<OwnerExchange> (*make_for_owners)(int copies) = nullptr;
 };

@@ -25,6 +25,8 @@ class UpdateByOwners : public UpdatePlace {
     has_all_ = true;
   }
 
+  void release() override { owners_->release(); }
+
   comm::Status reduce(std::span<float> bucket) override {
     return owners_->collect(context_->group.communicator(), context_->exchange, bucket);
   }
@@ -91,7 +93,7 @@ class UpdateByOwners : public UpdatePlace {
   static constexpr int64_t kNothing = -1;
 
   comm::Communicator& communicator() { return context_->group.communicator(); }
-  ShardSources current_sources() const { return owners_->sources(context_->group.size()); }
+  ShardSources current_sources() const { return owners_->sources(context_->group); }
 
   comm::Status measure_norm(Update& update) {
     double total = 0;
@@ -138,10 +140,11 @@ class UpdateByOwners : public UpdatePlace {
   bool has_all_ = false;
 };
 
-/// Along scatter-reduce each worker owns an equal part, along a tree the first one owns everything.
+/// Along scatter-reduce each worker owns an equal part, along a tree the first one owns everything, and with two levels
+/// one worker of each host owns an equal part.
 const RegisterUpdatePlace kByOwners(
     {"owners",
-     {"scatter-reduce", "tree"},
+     {"scatter-reduce", "tree", "two levels"},
      {{"copies", 1, 0, 1e6, true,
        "others that keep a copy of an owner's optimiser state: so many may be lost at a time"}},
      [](const std::string& ways, const PartOptions& values) -> std::unique_ptr<UpdatePlace> {

@@ -26,6 +26,8 @@ class UpdatePlace {
   virtual bool works_in_place() const { return false; }
   /// A new epoch of the group; valid until the next.
   virtual void prepare(const Context& context) = 0;
+  /// That epoch is over: nothing of its communicator may be kept.
+  virtual void release() {}
 
   /// A bucket of this worker's gradients is complete, and encoded. On the thread that exchanges, in order.
   virtual comm::Status reduce(std::span<float> bucket) = 0;

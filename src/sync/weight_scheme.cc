@@ -97,7 +97,9 @@ Axes describe_weights(const Composition& parts, const PartOptions& /*defaults*/)
   TW_REQUIRE(parts.rule != nullptr && parts.topology == nullptr && parts.place == nullptr,
              "a scheme in which weights travel consists of a rule that brings them together, and of nothing else");
   const WeightRuleInfo& rule = weight_rule(parts.rule);
-  Axes axes{Optimisation::kDecentral, Schedule::kSynchronous, rule.exchange, false, {}};
+  Axes axes;
+  axes.optimisation = Optimisation::kDecentral;
+  axes.exchange = rule.exchange;
   axes.options = {{"period", 10, 1, kMany, true, "steps between two exchanges"}};
   axes.options.insert(axes.options.end(), rule.options.begin(), rule.options.end());
   return axes;

@@ -44,6 +44,8 @@ struct Kind {
   int64_t staleness = sync::kUnbounded;
   bool in_steps = false;
   int backup = 0;
+  int copies = 0;
+  double filter = 0;
 };
 
 /// A worker whose thread that trains is the test's.
@@ -51,7 +53,8 @@ struct Worker {
   explicit Worker(std::unique_ptr<comm::Group> joined, const Kind& kind)
       : group(std::move(joined)),
         gradients(trainee.trained(), kOneBucket),
-        server(group, trainee, {kind.staleness, kind.in_steps, kind.backup, codes, sparse}, {}) {}
+        server(group, trainee, {kind.staleness, kind.in_steps, kind.backup, kind.copies, kind.filter, codes, sparse},
+               {}) {}
 
   void make_step() {
     gradients.begin_step();
@@ -216,6 +219,46 @@ TEST_F(ParameterServers, StepsOfAllEndTogether) {
   EXPECT_EQ(worker(0).server.wait_for_own(200ms).failure().kind, comm::FailureKind::kTimeout);
   worker(2).make_step();
   for (size_t rank = 0; rank < 3; ++rank) EXPECT_TRUE(worker(rank).server.wait_for_own(patience()).ok());
+}
+
+TEST_F(ParameterServers, WhatALostServerHadLivesOnInItsCopy) {
+  start(3, {.copies = 1});
+  for (int step = 1; step <= 4; ++step) {
+    worker(0).make_step();
+    worker(1).make_step();
+    ASSERT_TRUE(worker(0).server.wait_for_own(patience()).ok());
+    ASSERT_TRUE(worker(1).server.wait_for_own(patience()).ok());
+  }
+  // Elements 0 to 35 of 107 are the first part, of which the second worker has a copy.
+  const std::span<const float> momentum = worker(0).trainee.updater().slots(0)[0].values,
+                               copied = worker(1).trainee.updater().slots(0)[0].values;
+  const std::vector<float> lost = worker(0).server.stop().weights.at(0);
+  const auto others = worker(1).server.stop();
+  EXPECT_EQ(others.weights.at(0), lost);
+  EXPECT_EQ(others.place.copies, 1);
+  EXPECT_TRUE(others.place.holds(0) && others.place.holds(1) && !others.place.holds(2));
+  for (size_t i = 0; i < lost.size(); ++i) {
+    EXPECT_LT(lost[i], -0.5) << "four steps of two workers";
+    EXPECT_EQ(momentum[i], copied[i]) << i;
+  }
+}
+
+TEST_F(ParameterServers, WhatHasHardlyMovedIsNotSentAgain) {
+  const auto bytes_received = [&](double filter) {
+    workers_.clear();
+    start(2, {.filter = filter});
+    for (int step = 1; step <= 30; ++step) {
+      worker(0).make_step();
+      EXPECT_TRUE(worker(0).server.wait_for_own(patience()).ok());
+    }
+    worker(0).server.pull(worker(0).trainee);
+    const auto* values = static_cast<const float*>(worker(0).trainee.variables().data(0));
+    // Thirty gradients of one, with momentum 0.9 and rate 0.1.
+    EXPECT_NEAR(values[70], -21.4, 21.4 * (filter + 0.03));
+    return worker(0).group.communicator().traffic().received_bytes;
+  };
+  const uint64_t all = bytes_received(0), some = bytes_received(0.2);
+  EXPECT_LT(static_cast<double>(some), 0.8 * static_cast<double>(all));
 }
 
 TEST_F(ParameterServers, WithABackupWorkerTheLastGradientIsDroppedAndCounted) {

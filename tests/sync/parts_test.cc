@@ -20,8 +20,9 @@ TEST(Parts, ATopologyThatDoesNotReachThePlaceIsRefusedWithBothNamesAndWhatFits) 
   EXPECT_THAT(
       refusal({.kind = "gradients", .topology = "tree", .place = "everybody"}),
       HasSubstr("cannot travel along the topology tree to the place of update everybody, which takes: all-reduce"));
-  EXPECT_THAT(refusal({.kind = "gradients", .topology = "all-reduce", .place = "owners"}),
-              HasSubstr("topology all-reduce to the place of update owners, which takes: scatter-reduce, tree"));
+  EXPECT_THAT(
+      refusal({.kind = "gradients", .topology = "all-reduce", .place = "owners"}),
+      HasSubstr("topology all-reduce to the place of update owners, which takes: scatter-reduce, tree, two levels"));
 }
 
 TEST(Parts, WhatIsMissingOrTooMuchIsRefused) {
@@ -35,7 +36,7 @@ TEST(Parts, WhatIsMissingOrTooMuchIsRefused) {
 TEST(Parts, NamesThatThereAreNotAreRefusedWithThoseThereAre) {
   EXPECT_THAT(refusal({.kind = "telepathy"}), HasSubstr("'telepathy'; there are: free weights, gradients, "));
   EXPECT_THAT(refusal({.kind = "gradients", .topology = "star", .place = "owners"}),
-              HasSubstr("'star'; there are: all-reduce, scatter-reduce, tree"));
+              HasSubstr("'star'; there are: all-reduce, scatter-reduce, tree, two levels"));
   EXPECT_THAT(refusal({.kind = "gradients", .topology = "tree", .place = "nowhere"}),
               HasSubstr("'nowhere'; there are: everybody, owners"));
   EXPECT_THAT(refusal({.kind = "weights", .rule = "dice"}), HasSubstr("'dice'; there are: mean, outer, ring"));

@@ -152,15 +152,18 @@ inline void expect_nobody_waits(const sync::SchemeOptions& scheme, int workers) 
   EXPECT_LT(loss_of(results[0]), 0.5 * untrained_loss());
 }
 
-/// How far the weights of workers are from each other's, at most, after 40 of 60 steps.
-inline double disagreement(const sync::SchemeOptions& scheme, int workers,
-                           std::chrono::milliseconds pause = std::chrono::milliseconds(0)) {
+/// How far the weights of workers are from each other's, at most, after 40 of 60 steps, which all make side by side.
+inline double disagreement(const sync::SchemeOptions& scheme, int workers) {
+  std::atomic<int64_t> made{0};
   struct Look : Callback {
+    Look(std::atomic<int64_t>& steps, int number) : made(steps), workers(number) {}
+    std::atomic<int64_t>& made;
+    int workers;
     const Model* model = nullptr;
     std::vector<NamedTensor> seen;
-    std::chrono::milliseconds pause{0};
     void on_step(const TrainState& state) override {
-      std::this_thread::sleep_for(pause);
+      ++made;
+      EXPECT_TRUE(eventually([&] { return made >= workers * state.progress.iteration; }));
       if (state.progress.iteration == 40) seen = parameters_of(*model);
     }
   };
@@ -170,9 +173,8 @@ inline double disagreement(const sync::SchemeOptions& scheme, int workers,
   for (int i = 0; i < workers; ++i) {
     pending.push_back(std::async(std::launch::async, [&] {
       Model model(two_layers());
-      const auto look = std::make_shared<Look>();
+      const auto look = std::make_shared<Look>(made, workers);
       look->model = &model;
-      look->pause = pause;
       TrainOptions own = job.options;
       own.callbacks = {look};
       own.scheme = sync::make_scheme(scheme, comm::Group::join(member_of(rendezvous.address())));
@@ -187,13 +189,27 @@ inline double disagreement(const sync::SchemeOptions& scheme, int workers,
   return most;
 }
 
+/// All end with one set of weights that fits the data.
+inline void expect_good(const sync::SchemeOptions& scheme, int workers) {
+  SmallJob job;
+  job.pause = std::chrono::milliseconds(2);
+  expect_outcome({scheme, Outcome::kGood, nullptr}, job, train_group(workers, job, scheme));
+}
+
 /// Workers that train by themselves come nearer to each other than without any exchange.
 inline void expect_mixing(const sync::SchemeOptions& scheme, const sync::SchemeOptions& independent, int workers) {
-  // Steps that take no time would be over before a message has come.
-  const double mixed = disagreement(scheme, workers, std::chrono::milliseconds(2));
-  const double apart = disagreement(independent, workers, std::chrono::milliseconds(0));
+  const double mixed = disagreement(scheme, workers), apart = disagreement(independent, workers);
   EXPECT_GT(apart, 0);
   EXPECT_LT(mixed, 0.7 * apart) << "workers do not come together";
+}
+
+/// Without any pull workers are independent until they take the mean at the end; with it they are not.
+inline void expect_independent(const sync::SchemeOptions& without, const sync::SchemeOptions& with, int workers) {
+  SmallJob job;
+  job.pause = std::chrono::milliseconds(2);
+  const auto alone = train_group(workers, job, {.name = "localsgd", .options = {{"period", 1000}}});
+  EXPECT_LT(difference(train_group(workers, job, without)[0], alone[0]), 1e-5);
+  EXPECT_GT(difference(train_group(workers, job, with)[0], alone[0]), 1e-4);
 }
 
 /// All end with the center: without elasticity that stays where it was.
@@ -311,8 +327,20 @@ inline const std::vector<SchemeRow>& scheme_rows() {
        Outcome::kGood,
        [](int workers) {
          expect_nobody_waits({.name = "mpca-sgd"}, workers);
-         expect_mixing({.name = "mpca-sgd", .options = {{"period", 1}, {"pull", 0.5}}},
-                       {.name = "mpca-sgd", .options = {{"pull", 0}}}, workers);
+         expect_independent({.name = "mpca-sgd", .options = {{"pull", 0}}},
+                            {.name = "mpca-sgd", .options = {{"period", 2}}}, workers);
+       },
+       0.9,
+       std::chrono::milliseconds(2)},
+      // two_level_exchange_test.cc has several hosts.
+      of_one("mxnet"),
+      // parameter_server_test.cc shows that a lost server's range lives on, and what the filter leaves out.
+      {{.name = "parameter-server", .options = {{"staleness", 1}, {"own_first", 1}}},
+       Outcome::kGood,
+       [](int workers) {
+         expect_one_worker({.name = "parameter-server", .options = {{"staleness", 0}}}, workers);
+         expect_good({.name = "parameter-server", .options = {{"staleness", 1}, {"own_first", 1}, {"filter", 0.01}}},
+                     workers);
        },
        0.9,
        std::chrono::milliseconds(2)},

@@ -80,6 +80,13 @@ TEST(TrafficOfAStep, ATreeHasAsManyStepsAsTheNumberOfWorkersHasBits) {
   }
 }
 
+TEST(TrafficOfAStep, CodesGoUpATreeEachAsItIs) {
+  const auto traffic = traffic_of_step(4, {.name = "firecaffe", .compression = "signsgd", .options = {{"copies", 0}}});
+  expect_bytes(traffic[1].sent_bytes, kFloats / 8.0, "a leaf");
+  expect_bytes(traffic[2].sent_bytes, 2 * kFloats / 8.0 + kBytes, "one with a child, which gets the weights from it");
+  expect_bytes(traffic[0].received_bytes, 3 * kFloats / 8.0, "the root");
+}
+
 TEST(TrafficOfAStep, CompressionMakesItShorter) {
   struct Case {
     const char* name;

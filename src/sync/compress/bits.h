@@ -13,7 +13,10 @@ class BitWriter {
  public:
   explicit BitWriter(Bytes& bytes) : bytes_(bytes) {}
   ~BitWriter() {
-    if (held_ > 0) bytes_.push_back(static_cast<std::byte>(word_));
+    flush();
+    const size_t at = bytes_.size(), rest = (held_ + 7) / 8;
+    bytes_.resize(at + rest);
+    std::memcpy(bytes_.data() + at, &word_, rest);
   }
   BitWriter(const BitWriter&) = delete;
   BitWriter& operator=(const BitWriter&) = delete;
@@ -22,14 +25,26 @@ class BitWriter {
   void put(uint32_t value, unsigned bits) {
     word_ |= static_cast<uint64_t>(value) << held_;
     held_ += bits;
-    for (; held_ >= 8; held_ -= 8) {
-      bytes_.push_back(static_cast<std::byte>(word_));
-      word_ >>= 8U;
-    }
+    if (held_ < kWord) return;
+    words_[count_++] = word_;
+    held_ -= kWord;
+    // What did not fit any more.
+    word_ = static_cast<uint64_t>(value) >> (bits - held_);
+    if (count_ == std::size(words_)) flush();
   }
 
  private:
+  static constexpr unsigned kWord = 64;
+  void flush() {
+    const size_t at = bytes_.size();
+    bytes_.resize(at + count_ * sizeof(uint64_t));
+    std::memcpy(bytes_.data() + at, words_, count_ * sizeof(uint64_t));
+    count_ = 0;
+  }
+
   Bytes& bytes_;
+  uint64_t words_[64] = {};
+  size_t count_ = 0;
   uint64_t word_ = 0;
   unsigned held_ = 0;
 };
@@ -40,11 +55,7 @@ class BitReader {
   explicit BitReader(std::span<const std::byte> bytes) : bytes_(bytes) {}
 
   uint32_t get(unsigned bits) {
-    while (held_ < bits) {
-      TW_REQUIRE(next_ < bytes_.size(), "the code of a gradient ends after ", bytes_.size(), " bytes, in its middle");
-      word_ |= static_cast<uint64_t>(bytes_[next_++]) << held_;
-      held_ += 8;
-    }
+    if (held_ < bits) fill(bits);
     const auto value = static_cast<uint32_t>(word_ & ((uint64_t{1} << bits) - 1));
     word_ >>= bits;
     held_ -= bits;
@@ -52,10 +63,30 @@ class BitReader {
   }
   /// Throws Error if whole bytes are left.
   void finish() const {
-    TW_REQUIRE(next_ == bytes_.size(), "the code of a gradient has ", bytes_.size() - next_, " bytes too many");
+    const size_t left = bytes_.size() - next_ + held_ / 8;
+    TW_REQUIRE(left == 0, "the code of a gradient has ", left, " bytes too many");
   }
 
  private:
+  void fill(unsigned bits) {
+    if (bytes_.size() - next_ >= sizeof(uint64_t)) {
+      uint64_t more = 0;
+      std::memcpy(&more, bytes_.data() + next_, sizeof more);
+      // As many whole bytes as there is room for.
+      const unsigned taken = (64 - held_) / 8;
+      if (taken < sizeof more) more &= (uint64_t{1} << (8 * taken)) - 1;
+      word_ |= more << held_;
+      next_ += taken;
+      held_ += 8 * taken;
+      return;
+    }
+    while (held_ < bits) {
+      TW_REQUIRE(next_ < bytes_.size(), "the code of a gradient ends after ", bytes_.size(), " bytes, in its middle");
+      word_ |= static_cast<uint64_t>(bytes_[next_++]) << held_;
+      held_ += 8;
+    }
+  }
+
   std::span<const std::byte> bytes_;
   size_t next_ = 0;
   uint64_t word_ = 0;

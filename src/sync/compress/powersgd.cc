@@ -16,54 +16,96 @@
 namespace thalweg::sync {
 namespace {
 
-/// A matrix by rows.
-struct Matrix {
-  size_t rows = 0, columns = 0;
+/// One of the two narrow matrices, column by column: each lies in one piece, as loops over many elements want it.
+struct Columns {
+  size_t rank = 0, length = 0;
   std::vector<float> values;
-  Matrix() = default;
-  Matrix(size_t r, size_t c) : rows(r), columns(c), values(r * c) {}
-  float* row(size_t r) { return values.data() + r * columns; }
-  const float* row(size_t r) const { return values.data() + r * columns; }
+  Columns() = default;
+  Columns(size_t number, size_t each) : rank(number), length(each), values(number * each) {}
+  float* column(size_t k) { return values.data() + k * length; }
+  const float* column(size_t k) const { return values.data() + k * length; }
 };
 
-/// `to` = m q, m being rows x columns.
-void multiply(const float* m, size_t rows, size_t columns, const Matrix& q, Matrix& to) {
-  const size_t rank = q.columns;
-  std::fill(to.values.begin(), to.values.end(), 0.0F);
-  for (size_t r = 0; r < rows; ++r) {
-    for (size_t c = 0; c < columns; ++c) {
-      for (size_t k = 0; k < rank; ++k) to.row(r)[k] += m[r * columns + c] * q.row(c)[k];
+/// Products of fewer elements stay on the calling thread.
+constexpr size_t kThreadedElements = size_t{1} << 16U;
+/// Columns of a matrix that stay in the first-level cache with those of the narrow ones.
+constexpr size_t kBlock = 1024;
+
+float dot(const float* a, const float* b, size_t count) {
+  float sum = 0;
+#pragma omp simd reduction(+ : sum)
+  for (size_t i = 0; i < count; ++i) sum += a[i] * b[i];
+  return sum;
+}
+
+/// `to` = m q, m being to.length x q.length by rows.
+void multiply(const float* m, const Columns& q, Columns& to) {
+  const size_t columns = q.length;
+#pragma omp parallel for schedule(static) if (to.length * columns >= kThreadedElements)
+  for (size_t r = 0; r < to.length; ++r) {
+    for (size_t k = 0; k < q.rank; ++k) to.column(k)[r] = dot(m + r * columns, q.column(k), columns);
+  }
+}
+
+/// `to` = m transposed times p, m being p.length x to.length by rows.
+void multiply_transposed(const float* m, const Columns& p, Columns& to) {
+  const size_t columns = to.length, blocks = (columns + kBlock - 1) / kBlock;
+#pragma omp parallel for schedule(static) if (p.length * columns >= kThreadedElements)
+  for (size_t block = 0; block < blocks; ++block) {
+    const size_t begin = block * kBlock, count = std::min(kBlock, columns - begin);
+    for (size_t k = 0; k < p.rank; ++k) {
+      float* sums = to.column(k) + begin;
+      std::fill_n(sums, count, 0.0F);
+      for (size_t r = 0; r < p.length; ++r) {
+        const float* row = m + r * columns + begin;
+        const float factor = p.column(k)[r];
+#pragma omp simd
+        for (size_t c = 0; c < count; ++c) sums[c] += factor * row[c];
+      }
     }
   }
 }
 
-/// `to` = m transposed times p.
-void multiply_transposed(const float* m, size_t rows, size_t columns, const Matrix& p, Matrix& to) {
-  const size_t rank = p.columns;
-  std::fill(to.values.begin(), to.values.end(), 0.0F);
-  for (size_t r = 0; r < rows; ++r) {
-    for (size_t c = 0; c < columns; ++c) {
-      for (size_t k = 0; k < rank; ++k) to.row(c)[k] += m[r * columns + c] * p.row(r)[k];
+/// `to` = p q transposed, by rows.
+void multiply_out(const Columns& p, const Columns& q, float* to) {
+  const size_t columns = q.length;
+#pragma omp parallel for schedule(static) if (p.length * columns >= kThreadedElements)
+  for (size_t r = 0; r < p.length; ++r) {
+    float* row = to + r * columns;
+    std::fill_n(row, columns, 0.0F);
+    for (size_t k = 0; k < p.rank; ++k) {
+      const float factor = p.column(k)[r];
+      const float* column = q.column(k);
+#pragma omp simd
+      for (size_t c = 0; c < columns; ++c) row[c] += factor * column[c];
     }
   }
+}
+
+double product(const Columns& p, size_t j, size_t k) {
+  const float *a = p.column(j), *b = p.column(k);
+  double sum = 0;
+#pragma omp simd reduction(+ : sum)
+  for (size_t r = 0; r < p.length; ++r) sum += static_cast<double>(a[r]) * static_cast<double>(b[r]);
+  return sum;
 }
 
 /// Gram and Schmidt's way, column by column. A column that the others span already becomes zero.
-void orthonormalise(Matrix& p) {
-  for (size_t k = 0; k < p.columns; ++k) {
-    double before = 0;
-    for (size_t r = 0; r < p.rows; ++r) before += static_cast<double>(p.row(r)[k]) * p.row(r)[k];
+void orthonormalise(Columns& p) {
+  for (size_t k = 0; k < p.rank; ++k) {
+    const double before = product(p, k, k);
+    float* column = p.column(k);
     for (size_t j = 0; j < k; ++j) {
-      double product = 0;
-      for (size_t r = 0; r < p.rows; ++r) product += static_cast<double>(p.row(r)[j]) * p.row(r)[k];
-      for (size_t r = 0; r < p.rows; ++r) p.row(r)[k] -= static_cast<float>(product) * p.row(r)[j];
+      const auto share = static_cast<float>(product(p, j, k));
+      const float* other = p.column(j);
+#pragma omp simd
+      for (size_t r = 0; r < p.length; ++r) column[r] -= share * other[r];
     }
-    double squares = 0;
-    for (size_t r = 0; r < p.rows; ++r) squares += static_cast<double>(p.row(r)[k]) * p.row(r)[k];
+    const double squares = product(p, k, k);
     // Rounding leaves something of a column that depends on the others.
     constexpr double kDependent = 1e-10;
     const auto scale = squares > kDependent * before ? static_cast<float>(1.0 / std::sqrt(squares)) : 0.0F;
-    for (size_t r = 0; r < p.rows; ++r) p.row(r)[k] *= scale;
+    for (size_t r = 0; r < p.length; ++r) column[r] *= scale;
   }
 }
 
@@ -97,7 +139,7 @@ class PowerSgd : public WithFeedback<SummedCompressor> {
     const std::span<float> whole = residual().next(gradient);
     add_kept(values, residual().kept(gradient), whole);
     drop_non_finite(whole);
-    multiply(plain(gradient, whole), entry.p.rows, entry.q.rows, entry.q, entry.p);
+    multiply(plain(gradient, whole), entry.q, entry.p);
     copy_out(entry.p, code);
   }
 
@@ -110,7 +152,7 @@ class PowerSgd : public WithFeedback<SummedCompressor> {
     }
     std::memcpy(entry.p.values.data(), sum, entry.p.values.size() * sizeof(float));
     orthonormalise(entry.p);
-    multiply_transposed(plain(gradient, residual().next(gradient)), entry.p.rows, entry.q.rows, entry.p, entry.q);
+    multiply_transposed(plain(gradient, residual().next(gradient)), entry.p, entry.q);
     copy_out(entry.q, code);
   }
 
@@ -141,7 +183,7 @@ class PowerSgd : public WithFeedback<SummedCompressor> {
     orthonormalise(entry.p);
     copy_out(entry.p, next);
     const std::span<float> kept = residual().next(gradient);
-    multiply_transposed(plain(gradient, kept), entry.p.rows, entry.q.rows, entry.p, entry.q);
+    multiply_transposed(plain(gradient, kept), entry.p, entry.q);
     copy_out(entry.q, next + entry.p.values.size() * sizeof(float));
     std::vector<float> sent(values.size());
     product_into(entry, entry.p, entry.q, entry.plain, sent);
@@ -155,7 +197,7 @@ class PowerSgd : public WithFeedback<SummedCompressor> {
                most_bytes_alone(gradient));
     std::vector<float> values(sum.size());
     if (entry.factored) {
-      Matrix p(entry.p.rows, entry.p.columns), q(entry.q.rows, entry.q.columns);
+      Columns p(entry.p.rank, entry.p.length), q(entry.q.rank, entry.q.length);
       std::memcpy(p.values.data(), code.data(), p.values.size() * sizeof(float));
       std::memcpy(q.values.data(), code.data() + p.values.size() * sizeof(float), q.values.size() * sizeof(float));
       std::vector<float> plain(entry.plain.size());
@@ -175,7 +217,7 @@ class PowerSgd : public WithFeedback<SummedCompressor> {
  private:
   struct Entry {
     bool factored = false;
-    Matrix p, q;
+    Columns p, q;
     /// None: the memory is the matrix.
     std::optional<Layout> layout;
     /// The gradient in plain layout, where it lies otherwise.
@@ -192,8 +234,8 @@ class PowerSgd : public WithFeedback<SummedCompressor> {
     const size_t columns = rows > 0 ? static_cast<size_t>(shape.num_elements()) / rows : 0;
     if (2 * rank_ * (rows + columns) >= rows * columns) return;
     entry.factored = true;
-    entry.p = Matrix(rows, rank_);
-    entry.q = Matrix(columns, rank_);
+    entry.p = Columns(rank_, rows);
+    entry.q = Columns(rank_, columns);
     CodeRandom random({}, number);
     for (float& value : entry.q.values) value = 2 * random.uniform() - 1;
     if (!gradient.layout->is_plain()) entry.layout = gradient.layout;
@@ -207,22 +249,15 @@ class PowerSgd : public WithFeedback<SummedCompressor> {
     return entry.plain.data();
   }
 
-  static void copy_out(const Matrix& matrix, void* code) {
+  static void copy_out(const Columns& matrix, void* code) {
     std::memcpy(code, matrix.values.data(), matrix.values.size() * sizeof(float));
   }
 
   /// In the layout of the gradient; `plain` is room for it where that is another.
-  static void product_into(const Entry& entry, const Matrix& p, const Matrix& q, std::vector<float>& plain,
+  static void product_into(const Entry& entry, const Columns& p, const Columns& q, std::vector<float>& plain,
                            std::span<float> values) {
     float* to = entry.layout ? plain.data() : values.data();
-    const size_t columns = q.rows;
-    for (size_t r = 0; r < p.rows; ++r) {
-      for (size_t c = 0; c < columns; ++c) {
-        float sum = 0;
-        for (size_t k = 0; k < p.columns; ++k) sum += p.row(r)[k] * q.row(c)[k];
-        to[r * columns + c] = sum;
-      }
-    }
+    multiply_out(p, q, to);
     if (entry.layout) reorder(Layout(entry.layout->type()), to, *entry.layout, values.data());
   }
 
