@@ -115,22 +115,6 @@ const std::vector<PresetRow>& preset_rows() {
        "after every step (DistBelief, Downpour SGD with n_push = n_fetch = 1; the paper updates with adagrad)",
        "nobody waits for a slow worker; one worker alone is plain training",
        "workers are of very different speed; a smaller learning rate may be needed"},
-      {"mxnet",
-       kOfHosts,
-       {},
-       "gradients are added up inside each host first; one worker of each host owns an equal part, updates it, and "
-       "hands "
-       "out the weights (MXNet's two levels, synchronous)",
-       kAsOneWorker,
-       "several workers share a host, and hosts have a slow network"},
-      {"parameter-server",
-       kServed,
-       {{"staleness", 4}, {"copies", 1}},
-       "servers of ranges of the parameters, each with a copy at another; a worker may be 4 steps ahead of the "
-       "slowest, "
-       "and with `filter` weights that have hardly moved are not sent again (Parameter Server, Li et al.)",
-       "as ssp, and updates that a worker has an answer to survive the loss of a server",
-       "as petuum, where servers are lost now and then, or weights settle early"},
       {"tensorflow",
        kWithBackup,
        {},
