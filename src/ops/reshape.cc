@@ -12,9 +12,13 @@ std::vector<TensorType> infer_reshape(const InferContext& context) {
   std::vector<int64_t> dims = context.attrs().integers("shape");
   int rest = -1;
   int64_t known = 1;
+  // Elements of the input and of what is stated, but for dimensions that are copied: of those a batch may have none.
+  int64_t others = 1, stated = 1;
+  std::vector<bool> copied(dims.size(), false);
   for (size_t i = 0; i < dims.size(); ++i) {
     if (dims[i] == 0 && static_cast<int>(i) < from.rank() && !context.attrs().flag("allow_zero")) {
       dims[i] = from[static_cast<int>(i)];
+      copied[i] = true;
       if (dims[i] == kFree) {
         // A free dimension that is copied: the others must agree with the remaining ones, which cannot be checked yet.
         continue;
@@ -26,6 +30,7 @@ std::vector<TensorType> infer_reshape(const InferContext& context) {
     }
     context.require(dims[i] >= 0, "shape has a dimension of size ", dims[i]);
     context.require(!__builtin_mul_overflow(known, dims[i], &known), "the shape has too many elements");
+    if (!copied[i]) context.require(!__builtin_mul_overflow(stated, dims[i], &stated), "the shape has too many elements");
   }
   if (!from.is_static()) {
     if (rest >= 0) {
@@ -41,8 +46,12 @@ std::vector<TensorType> infer_reshape(const InferContext& context) {
   }
   const int64_t total = from.num_elements();
   if (rest >= 0) {
-    context.require(known > 0 && total % known == 0, "cannot see ", from, " as ", Shape(dims));
-    dims[static_cast<size_t>(rest)] = total / known;
+    for (int i = 0; i < from.rank(); ++i) {
+      if (static_cast<size_t>(i) < dims.size() && copied[static_cast<size_t>(i)]) continue;
+      context.require(!__builtin_mul_overflow(others, from[i], &others), "the input has too many elements");
+    }
+    context.require(stated > 0 && others % stated == 0, "cannot see ", from, " as ", Shape(dims));
+    dims[static_cast<size_t>(rest)] = others / stated;
   }
   const Shape shape(dims);
   context.require(shape.num_elements() == total, "cannot see ", from, " as ", shape);

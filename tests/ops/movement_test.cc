@@ -120,6 +120,20 @@ TEST(Slice, OfAFreeDimensionHasAGradient) {
   EXPECT_EQ(out[0].shape(), (Shape{1, 3}));
 }
 
+TEST(Reshape, WhatIsLeftIsKnownOfAnEmptyBatchToo) {
+  const auto shape_after = [](const Shape& from, const std::vector<int64_t>& to) {
+    Graph graph("reshape");
+    return ops::reshape(graph.input("x", {DType::kF32, from}), to)->shape();
+  };
+  EXPECT_EQ(shape_after({0, 512, 1, 1}, {0, -1}), Shape({0, 512}));
+  EXPECT_EQ(shape_after({0, 6, 4}, {0, 3, -1}), Shape({0, 3, 8}));
+  EXPECT_EQ(shape_after({2, 6, 4}, {0, 3, -1}), Shape({2, 3, 8}));
+  EXPECT_EQ(shape_after({0, 6}, {-1, 2}), Shape({0, 2}));
+  expect_error([&] { shape_after({0, 5, 4}, {0, 3, -1}); }, "cannot see");
+  const int64_t huge = int64_t{1} << 40;
+  expect_error([&] { shape_after({0, 2, 3}, {0, huge, huge, -1}); }, "too many elements");
+}
+
 TEST(Transpose, PermutesAndIsReadInPlaceByProducts) {
   for (const auto& permutation : std::vector<std::vector<int64_t>>{{}, {0, 2, 1}, {1, 0, 2}, {-1, 0, 1}}) {
     const BuildOp build = [&](const Values& v) { return Values{ops::transpose(v[0], permutation)}; };
