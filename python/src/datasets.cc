@@ -10,6 +10,7 @@
 #include "thalweg/data/metadata.h"
 #include "thalweg/data/views.h"
 #include "thalweg/fit_data.h"
+#include "thalweg/stored_types.h"
 #include "training.h"
 
 namespace thalweg::python {
@@ -205,7 +206,9 @@ void bind_fitting(nb::module_& m) {
       "as_array",
       [](nb::handle given, const std::string& what) {
         try {
-          return to_numpy(to_tensor(given));
+          const Tensor array = to_tensor(given);
+          if (stored::is_object(array.dtype())) raise_input_error(what, ": holds texts, not numbers");
+          return to_numpy(array);
         } catch (const nb::builtin_exception& error) {
           raise_input_error(what, ": ", error.what());
         }
