@@ -30,7 +30,8 @@ std::vector<TensorType> infer_reshape(const InferContext& context) {
     }
     context.require(dims[i] >= 0, "shape has a dimension of size ", dims[i]);
     context.require(!__builtin_mul_overflow(known, dims[i], &known), "the shape has too many elements");
-    if (!copied[i]) context.require(!__builtin_mul_overflow(stated, dims[i], &stated), "the shape has too many elements");
+    if (!copied[i])
+      context.require(!__builtin_mul_overflow(stated, dims[i], &stated), "the shape has too many elements");
   }
   if (!from.is_static()) {
     if (rest >= 0) {
