@@ -47,13 +47,14 @@ void bind_binary(nb::module_& m, const OpDef& op) {
       "a"_a, "b"_a, op.doc.c_str());
 }
 
-/// All elementwise ops of the engine whose attributes are numbers, by their names.
+/// All elementwise ops of the engine whose attributes are numbers, by their names, but for those that have a function
+/// already.
 void bind_by_registry(nb::module_& m) {
   for (const std::string& name : op_names()) {
     const OpDef& op = find_op(name);
     const auto is_real = [](const AttributeDef& attribute) { return attribute.kind == AttributeDef::Kind::kReal; };
     const bool numbers = std::all_of(op.attributes.begin(), op.attributes.end(), is_real);
-    if (!op.has(Trait::kElementwise) || op.doc.empty() || !numbers) continue;
+    if (!op.has(Trait::kElementwise) || op.doc.empty() || !numbers || nb::hasattr(m, name.c_str())) continue;
     if (op.max_inputs == 1) bind_unary(m, op);
     if (op.max_inputs == 2) bind_binary(m, op);
   }
@@ -96,8 +97,8 @@ void bind_others(nb::module_& m) {
 }  // namespace
 
 void bind_elementwise_ops(nb::module_& ops) {
-  bind_by_registry(ops);
   bind_others(ops);
+  bind_by_registry(ops);
 }
 
 void bind_ops(nb::module_& module) {

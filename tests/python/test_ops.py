@@ -77,3 +77,9 @@ def test_a_convolutional_lstm_cell(rng):
     weight = rng.normal(size=(12, 5, 3, 3)).astype("float32")
     hidden, cell = evaluate(lambda *values: ops.conv_lstm_cell(*values), x, h, c, weight)
     assert hidden.shape == cell.shape == (1, 3, 4, 4) and np.abs(hidden).max() <= 1
+
+
+def test_slopes_of_prelu_go_along_the_channels(rng):
+    x, slope = rng.normal(size=(2, 3, 4)).astype("float32"), np.array([0.1, 0.2, 0.3], "float32")
+    expected = np.where(x > 0, x, x * slope[:, None])
+    np.testing.assert_allclose(evaluate(ops.prelu, x, slope), expected, rtol=1e-6)
