@@ -10,3 +10,4 @@
 #include "thalweg/ops/reduce.h"
 #include "thalweg/ops/rnn.h"
 #include "thalweg/ops/shape.h"
+#include "thalweg/ops/signal.h"

@@ -57,6 +57,16 @@ void bind_pool_ops(nb::module_& m) {
   def_op(m, "lrn", ops::lrn, "x"_a, "size"_a, "alpha"_a, "beta"_a, "bias"_a, "name"_a = "");
   def_op(m, "interpolate", ops::interpolate, "x"_a, "output_size"_a, "mode"_a, "coordinates"_a, "name"_a = "",
          "mode: nearest, linear, cubic; coordinates: half_pixel, align_corners, asymmetric.");
+  const ops::GridSampleOptions sampling;
+  def_op(
+      m, "grid_sample",
+      [](Value* x, Value* grid, const std::string& mode, const std::string& padding_mode, bool align_corners,
+         const std::string& name) {
+        return ops::grid_sample(x, grid, {mode, padding_mode, align_corners}, name);
+      },
+      "x"_a, "grid"_a, "mode"_a = sampling.mode, "padding_mode"_a = sampling.padding_mode,
+      "align_corners"_a = sampling.align_corners, "name"_a = "",
+      "mode: linear, nearest; padding_mode: zeros, border, reflection.");
 }
 
 void bind_products(nb::module_& m) {

@@ -63,6 +63,27 @@ void bind_reductions(nb::module_& m) {
   def_op(m, "cumsum", ops::cumsum, "x"_a, "axis"_a, "exclusive"_a = false, "reverse"_a = false);
 }
 
+/// Complex numbers are pairs of values, of which the second is None for real ones.
+void bind_transforms(nb::module_& m) {
+  const ops::FourierOptions usual;
+  def_op(
+      m, "fourier",
+      [](Value* real, Value* imaginary, int64_t length, int64_t kept, bool inverse) {
+        const ops::Complex result = ops::fourier({real, imaginary}, {length, kept, inverse});
+        return std::make_pair(result.real, result.imaginary);
+      },
+      "real"_a, "imaginary"_a.none() = nb::none(), nb::kw_only(), "length"_a = usual.length, "kept"_a = usual.kept,
+      "inverse"_a = usual.inverse,
+      "Discrete Fourier transform along the last dimension, of which the first `kept` results are given: (real, "
+      "imaginary). Nothing is divided by the length.");
+  def_op(
+      m, "fourier_of_half",
+      [](Value* real, Value* imaginary, int64_t length) {
+        return ops::fourier_of_half({real, imaginary}, length);
+      },
+      "real"_a, "imaginary"_a, "length"_a, "The real numbers of which this is the first half of the spectrum.");
+}
+
 }  // namespace
 
 Value* reshaped(Value* x, const Sizes& sizes) {
@@ -82,6 +103,7 @@ void bind_shape_ops(nb::module_& ops) {
   bind_moves(ops);
   bind_lookups(ops);
   bind_reductions(ops);
+  bind_transforms(ops);
 }
 
 }  // namespace thalweg::python

@@ -8,6 +8,9 @@ namespace thalweg::op {
 
 inline constexpr OpId kBitCast{"bit_cast"};
 inline constexpr OpId kDet{"det"};
+inline constexpr OpId kGridSample{"grid_sample"};
+inline constexpr OpId kGridSampleGrad{"grid_sample_grad"};
+inline constexpr OpId kGridSampleGradGrid{"grid_sample_grad_grid"};
 inline constexpr OpId kMaxRoiPool{"max_roi_pool"};
 inline constexpr OpId kRandomNormal{"random_normal"};
 inline constexpr OpId kRandomUniform{"random_uniform"};

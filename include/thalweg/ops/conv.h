@@ -55,4 +55,13 @@ Value* lrn(Value* x, int64_t size, double alpha = 1e-4, double beta = 0.75, doub
 Value* interpolate(Value* x, const std::vector<int64_t>& output_size, const std::string& mode = "nearest",
                    const std::string& coordinates = "asymmetric", const std::string& name = "");
 
+struct GridSampleOptions {
+  std::string mode = "linear";         ///< linear, nearest
+  std::string padding_mode = "zeros";  ///< zeros, border, reflection: what lies outside of the picture
+  bool align_corners = false;          ///< -1 and 1 are the middles of the outermost elements, not their edges
+};
+/// `x` [N, C, H, W] read at the places of `grid` [N, H', W', 2], (across, down) from -1 to 1: [N, C, H', W']. The grid is
+/// f32, or f64 if x is.
+Value* grid_sample(Value* x, Value* grid, const GridSampleOptions& options = {}, const std::string& name = "");
+
 }  // namespace thalweg::ops

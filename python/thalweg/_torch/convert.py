@@ -12,14 +12,17 @@ from torch.export.graph_signature import InputKind, OutputKind
 import thalweg._torch.arithmetic  # noqa: F401 (these register conversions)
 import thalweg._torch.attention  # noqa: F401
 import thalweg._torch.bags  # noqa: F401
+import thalweg._torch.fourier  # noqa: F401
 import thalweg._torch.indexing  # noqa: F401
 import thalweg._torch.layers  # noqa: F401
 import thalweg._torch.norms  # noqa: F401
 import thalweg._torch.recurrent  # noqa: F401
 import thalweg._torch.reductions  # noqa: F401
+import thalweg._torch.sampling  # noqa: F401
 import thalweg._torch.shapes  # noqa: F401
 from thalweg import ops
 from thalweg._core import Error, Graph, Model, Value
+from thalweg._torch.complex_numbers import Complex, conversion_of, is_complex, part_dtype
 from thalweg._torch.export import BatchNotFree, decompose, export_module
 from thalweg._torch.folding import fold
 from thalweg._torch.free import Deferred, FreeSize, Repeated, size_from
@@ -111,9 +114,9 @@ class Converter:
         return given if wanted is None or given.dtype == wanted else ops.cast(given, wanted)
 
     def dtype(self):
-        """That the (first) result of the present operator is computed in."""
+        """That the (first) result of the present operator is computed in: of complex numbers, each part."""
         result = self.node.meta["val"]
-        return computed_dtype((result[0] if isinstance(result, (tuple, list)) else result).dtype)
+        return computed_dtype(part_dtype((result[0] if isinstance(result, (tuple, list)) else result).dtype))
 
     def shape(self):
         """Of the result of the present operator, with FreeSize for free dimensions."""
@@ -227,6 +230,8 @@ class Converter:
             return folded
         leaves = pytree.tree_leaves((arguments, named))
         conversion = _conversion(node.target)
+        if any(map(is_complex, leaves)):
+            conversion = conversion_of(node.target, conversion)
         missing = [leaf for leaf in leaves if isinstance(leaf, Missing)]
         if conversion is None and is_operator(node.target):
             self.problems.add_unsupported(node)
@@ -272,6 +277,8 @@ class Converter:
 
     def _output(self, result):
         given = self._results[result] if isinstance(result, torch.fx.Node) else result
+        if isinstance(given, Complex):
+            self.fail("the module returns complex numbers, which a model has none of: return torch.view_as_real of them")
         return self.value(given) if isinstance(given, (Value, torch.Tensor, Repeated, Deferred)) else given
 
 

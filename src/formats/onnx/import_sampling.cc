@@ -135,9 +135,23 @@ Taps taps_of(const NodeContext& context) {
   return linear_taps;
 }
 
+/// The op of the graph reads pictures, but not by curves or in three dimensions: null then.
+Value* sampled_whole(const NodeContext& context, Value* x, Value* grid) {
+  const std::string mode = context.text("mode", "linear");
+  const bool linear = mode == "linear" || mode == "bilinear";
+  if (x->shape().rank() != 4 || (!linear && mode != "nearest") || !is_floating(x->dtype())) return nullptr;
+  outside_of(context);  // which refuses what is unknown
+  grid = ops::cast(grid, x->dtype() == DType::kF64 ? DType::kF64 : DType::kF32);
+  return ops::grid_sample(x, grid,
+                          {linear ? "linear" : "nearest", context.text("padding_mode", "zeros"),
+                           context.flag("align_corners", false)},
+                          context.name());
+}
+
 Value* grid_sample(const NodeContext& context) {
   Value* x = context.input(0);
   Value* grid = context.input(1);
+  if (Value* whole = sampled_whole(context, x, grid)) return whole;
   const Shape shape = static_shape(context, x), places = static_shape(context, grid);
   const int rank = shape.rank() - 2;
   context.require(rank >= 1 && rank <= 3 && places.rank() == rank + 2 && places[-1] == rank && places[0] == shape[0] &&

@@ -1,90 +1,21 @@
 // Copyright The Thalweg Authors. SPDX-License-Identifier: Apache-2.0
-// Fourier transforms, as products with matrices of cosines and sines, and what spectra are made into; columns put back
-// into pictures.
+// Fourier transforms, and what spectra are made into; columns put back into pictures.
 #include <cmath>
-#include <numbers>
+#include <functional>
 
 #include "formats/onnx/import_common.h"
 #include "formats/onnx/tensor_data.h"
 #include "ops/window.h"
 #include "thalweg/ops.h"
+#include "thalweg/ops/signal.h"
 
 namespace thalweg::onnx {
 namespace {
 
-/// Longer transforms are split into shorter ones.
-constexpr int64_t kMostDirect = 2048;
-
-/// Real and imaginary parts, of one shape. The imaginary ones of real numbers are null.
-struct Complex {
-  Value* real;
-  Value* imaginary;
-};
-
-double turn(int64_t numerator, int64_t denominator, bool inverse) {
-  const int64_t rest = numerator % denominator;
-  const double angle = 2 * std::numbers::pi * static_cast<double>(rest) / static_cast<double>(denominator);
-  return inverse ? angle : -angle;
-}
-
-/// exp(i * angle) for `rows` by `columns`, whose angles are their products in parts of `period`.
-Complex roots(const NodeContext& context, int64_t rows, int64_t columns, int64_t period, bool inverse, DType dtype) {
-  Tensor cosine(DType::kF64, {rows, columns}), sine(DType::kF64, {rows, columns});
-  for (int64_t i = 0; i < rows; ++i) {
-    for (int64_t j = 0; j < columns; ++j) {
-      const double angle = turn(i * j, period, inverse);
-      cosine.data<double>()[i * columns + j] = std::cos(angle);
-      sine.data<double>()[i * columns + j] = std::sin(angle);
-    }
-  }
-  return {context.constant(cosine.to(dtype)), context.constant(sine.to(dtype))};
-}
-
-Complex product(const Complex& x, const Complex& y, Value* (*multiply)(Value*, Value*)) {
-  if (x.imaginary == nullptr) return {multiply(x.real, y.real), multiply(x.real, y.imaginary)};
-  return {ops::sub(multiply(x.real, y.real), multiply(x.imaginary, y.imaginary)),
-          ops::add(multiply(x.real, y.imaginary), multiply(x.imaginary, y.real))};
-}
-
-Value* matrix_product(Value* a, Value* b) { return ops::matmul(a, b); }
-Value* element_product(Value* a, Value* b) { return ops::mul(a, b); }
+using ops::Complex;
 
 Complex each(const Complex& x, const std::function<Value*(Value*)>& change) {
   return {change(x.real), x.imaginary != nullptr ? change(x.imaginary) : nullptr};
-}
-
-/// The largest divisor up to the square root.
-int64_t divisor_of(int64_t length) {
-  for (auto d = static_cast<int64_t>(std::sqrt(static_cast<double>(length))); d > 1; --d) {
-    if (length % d == 0) return d;
-  }
-  return 1;
-}
-
-/// Along the last of two dimensions, [M, N], of which the first `kept` results are given.
-Complex transform(const NodeContext& context, const Complex& x, int64_t kept, bool inverse) {
-  const int64_t length = x.real->shape()[1], rows = x.real->shape()[0];
-  const DType dtype = x.real->dtype();
-  const int64_t inner = divisor_of(length);
-  if (length <= kMostDirect || inner == 1) {
-    constexpr int64_t kMostPrime = 1 << 14;
-    context.require(length <= kMostPrime, "a transform of the prime length ", length, " is not supported");
-    return product(x, roots(context, length, kept, length, inverse, dtype), matrix_product);
-  }
-  // Cooley and Tukey: n = outer * n1 + n2, k = k1 + inner * k2.
-  const int64_t outer = length / inner;
-  Complex parts = each(x, [&](Value* v) {
-    return ops::reshape(ops::transpose(ops::reshape(v, {rows, inner, outer}), {0, 2, 1}), {rows * outer, inner});
-  });
-  parts = transform(context, parts, inner, inverse);
-  parts = each(parts, [&](Value* v) { return ops::reshape(v, {rows, outer, inner}); });
-  parts = product(parts, roots(context, outer, inner, length, inverse, dtype), element_product);
-  parts = each(parts, [&](Value* v) { return ops::reshape(ops::transpose(v, {0, 2, 1}), {rows * inner, outer}); });
-  parts = transform(context, parts, outer, inverse);
-  return each(parts, [&](Value* v) {
-    Value* y = ops::reshape(ops::transpose(ops::reshape(v, {rows, inner, outer}), {0, 2, 1}), {rows, length});
-    return kept < length ? ops::slice(y, {0}, {kept}, {1}) : y;
-  });
 }
 
 /// The last dimension, of 1 or 2, as real and imaginary parts.
@@ -96,38 +27,6 @@ Complex taken_apart(Value* x) {
 
 Value* put_together(const Complex& y) {
   return ops::concat({ops::unsqueeze(y.real, {-1}), ops::unsqueeze(y.imaginary, {-1})}, y.real->shape().rank());
-}
-
-/// Cut, or filled up with zeros, along the last dimension.
-Value* with_length(Value* x, int64_t length) {
-  const int64_t own = x->shape()[-1];
-  if (own == length) return x;
-  if (own > length) return ops::slice(x, {0}, {length}, {-1});
-  std::vector<int64_t> pads(static_cast<size_t>(2 * x->shape().rank()), 0);
-  pads.back() = length - own;
-  return ops::pad(x, pads);
-}
-
-/// Half of a spectrum of real numbers, [M, length / 2 + 1], as the whole one.
-Complex whole_spectrum(const Complex& half, int64_t length) {
-  const int64_t own = half.real->shape()[1];
-  const int64_t mirrored = length - own;
-  if (mirrored <= 0) return each(half, [&](Value* v) { return with_length(v, length); });
-  const auto tail = [&](Value* v) { return ops::slice(v, {mirrored}, {0}, {1}, {-1}); };
-  return {ops::concat({half.real, tail(half.real)}, 1),
-          ops::concat({half.imaginary, ops::neg(tail(half.imaginary))}, 1)};
-}
-
-int64_t checked_length(const NodeContext& context, int64_t length) {
-  context.require(length > 0 && length <= kMostWindow * kMostWindow, "a transform of length ", length);
-  return length;
-}
-
-/// The inverse transform of half a spectrum gives real numbers: its length is that which the node says.
-Value* inverse_of_half(const NodeContext& context, const Complex& x, int64_t rows, int64_t length) {
-  const Complex half = each(x, [&](Value* v) { return with_length(ops::reshape(v, {rows, -1}), length / 2 + 1); });
-  const Complex y = transform(context, whole_spectrum(half, length), length, true);
-  return ops::div(ops::unsqueeze(y.real, {-1}), static_cast<double>(length));
 }
 
 Value* dft(const NodeContext& context) {
@@ -149,25 +48,19 @@ Value* dft(const NodeContext& context) {
   order.push_back(rank - 1);
   const int64_t own = shape[static_cast<int>(axis)];
   const int64_t usual = inverse && half ? 2 * (own - 1) : own;
-  const int64_t length = checked_length(context, context.has(1) ? context.content_integer(1) : usual);
-  Complex parts = taken_apart(ops::transpose(x, order));
-  std::vector<int64_t> dims = parts.real->shape().dims();
-  const int64_t rows = Shape(dims).num_elements() / own;
+  const int64_t length = context.has(1) ? context.content_integer(1) : usual;
+  const Complex parts = taken_apart(ops::transpose(x, order));
   Value* y = nullptr;
   if (inverse && half) {
-    context.require(parts.imaginary != nullptr, "half a spectrum has complex numbers");
-    y = inverse_of_half(context, parts, rows, length);
+    y = ops::unsqueeze(ops::fourier_of_half(parts, length), {-1});
   } else {
     const int64_t kept = half ? length / 2 + 1 : length;
-    parts = each(parts, [&](Value* v) { return with_length(ops::reshape(v, {rows, own}), length); });
-    y = put_together(transform(context, parts, kept, inverse));
-    if (inverse) y = ops::div(y, static_cast<double>(length));
+    y = put_together(ops::fourier(parts, {.length = length, .kept = kept, .inverse = inverse}));
   }
-  dims.back() = y->shape()[1];
-  dims.push_back(y->shape()[2]);
+  if (inverse) y = ops::div(y, static_cast<double>(length));
   std::vector<int64_t> back(order.size());
   for (size_t i = 0; i < order.size(); ++i) back[static_cast<size_t>(order[i])] = static_cast<int64_t>(i);
-  return ops::transpose(ops::reshape(y, dims), back);
+  return ops::transpose(y, back);
 }
 
 /// Frames of a signal, [B, N, 1 or 2], that begin `step` apart, each multiplied by a window and transformed.
@@ -197,8 +90,7 @@ Value* stft(const NodeContext& context) {
     parts = each(parts, [&](Value* v) { return ops::mul(v, window); });
   }
   const int64_t kept = context.flag("onesided", true) ? length / 2 + 1 : length;
-  parts = each(parts, [&](Value* v) { return ops::reshape(v, {shape[0] * frames, length}); });
-  return ops::reshape(put_together(transform(context, parts, kept, false)), {shape[0], frames, kept, 2});
+  return put_together(ops::fourier(parts, {.kept = kept}));
 }
 
 double mel_of(double hertz) { return 2595.0 * std::log10(1.0 + hertz / 700.0); }
