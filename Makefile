@@ -53,10 +53,10 @@ check: ## after a change: lint, build, and the tests that it asks for; AGAINST=b
 	@$(MAKE) --no-print-directory build-release
 	@$(RUNNER) --build build/release --changed $(or $(AGAINST),main) --jobs $(JOBS)
 
-soak-tests: ## the tests with threads and processes N=20 times beside busy loops; TESTS=regex narrows it
+soak-tests: ## the tests with threads and processes N=20 times, JOBS at once, beside busy loops; TESTS=regex narrows it
 	@$(MAKE) --no-print-directory build-release
 	@cmake --build --preset release --target thalweg_jar
-	@$(RUNNER) --build build/release --label '^soak$$' $(if $(TESTS),--name '$(TESTS)') --soak $(or $(N),20)
+	@$(RUNNER) --build build/release --label '^soak$$' $(if $(TESTS),--name '$(TESTS)') --soak $(or $(N),20) --jobs $(JOBS)
 
 test-asan: build-asan ## the tests under the address and undefined-behaviour sanitizers; TESTS=regex narrows it
 	@scripts/setup-data

@@ -13,6 +13,7 @@ void bind_graph(nb::module_& module);
 void bind_ops(nb::module_& module);
 void bind_nn(nb::module_& module);
 void bind_model(nb::module_& module);
+void bind_predictor(nb::module_& module);
 void bind_gradient_function(nb::module_& module);
 void bind_model_building(nb::module_& module);
 

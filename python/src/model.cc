@@ -206,6 +206,17 @@ Calls may come from several threads at once, and leave the interpreter free mean
   type.def("__call__", call, "inputs"_a, "named"_a,
            nb::sig("def __call__(self, *inputs: typing.Any, **named: typing.Any) -> typing.Any"))
       .def(
+          "predict",
+          [](nb::handle self, nb::handle given, std::optional<int64_t> top, std::optional<int64_t> batch_size) {
+            return nb::module_::import_("thalweg._predicting").attr("predict")(self, given, top, batch_size);
+          },
+          "data"_a, nb::kw_only(), "top"_a = nb::none(), "batch_size"_a = nb::none(), R"(Answers with names for raw data.
+
+Takes what the file knows how to prepare: pictures (paths, a folder, bytes of files, PIL images, uint8 arrays), texts,
+rows of a table (frames, Arrow tables, dicts of columns or of one row, files), or arrays as the model takes them. A model
+of classes gives pairs of a class and how likely it is, the likeliest `top` (5) first, a list of them for each item; others
+give arrays with a row for each item, by name if there are several outputs. A single item gets a single answer.)")
+      .def(
           "summary", [](const Model& model) { return describe(model) + model.weight_table(); },
           "Inputs, outputs, operators, and a table of all weights: name, shape, count, whether it is trained.")
       .def("save", save, "path"_a, "metadata"_a = std::map<std::string, std::string>(),

@@ -13,6 +13,7 @@ NB_MODULE(_core, module) {
   bind_nn(module);
   bind_model_building(module);
   bind_model(module);
+  bind_predictor(module);
   bind_gradient_function(module);
   bind_losses(module);
   bind_optimizers(module);

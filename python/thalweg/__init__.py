@@ -6,7 +6,7 @@
 >>> model(numpy.zeros((2, 4), "float32")).shape
 (2, 3)
 
-``thalweg.Model.load`` runs any ONNX model; docs/python.md tells the rest.
+``thalweg.load`` reads any ONNX model, whose ``predict`` takes raw data; docs/python.md tells the rest.
 """
 
 import importlib
@@ -36,6 +36,8 @@ from thalweg._core import (
     zoo,
 )
 from thalweg.history import History
+
+load = Model.load
 
 if TYPE_CHECKING:
     from thalweg._torch import accelerate, from_torch, load_into_torch  # noqa: F401
@@ -67,6 +69,7 @@ __all__ = [
     "data",
     "find_learning_rate",
     "groups",
+    "load",
     "losses",
     "metrics",
     "nn",

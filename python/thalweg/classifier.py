@@ -8,7 +8,7 @@ import numpy
 
 from thalweg import metrics
 from thalweg._core import InputError, Model, data
-from thalweg.estimator import Estimator, is_weights
+from thalweg.estimator import Estimator, _OfTheClassToo, is_weights
 from thalweg.nn import BCELoss, BCEWithLogitsLoss
 
 # Of an ONNX file's metadata: the labels as JSON.
@@ -65,21 +65,27 @@ class Classifier(Estimator):
         self._fitted()
         super().save(path, {**_kept(self.classes_, max(_columns(self.model_), 2)), **(metadata or {})})
 
+    @_OfTheClassToo
     def load(self, path: str | os.PathLike[str], X: Any = None) -> "Classifier":
         """As Estimator.load. The classes are those that the file has kept, or the names that it has for them; of one that
         has none they stay what they were, or are the numbers of the model's columns."""
         super().load(path, X)
-        metadata = {} if is_weights(path) else self.model_.metadata
-        names = data.class_names_from_metadata(metadata)
-        if _CLASSES in metadata:
-            self.classes_ = numpy.array(json.loads(metadata[_CLASSES]))
-        elif names:
-            self.classes_ = numpy.array(names)
-        elif not hasattr(self, "classes_"):
+        if not hasattr(self, "classes_"):
             self.classes_ = _numbered_classes(self.model_)
         return self
 
     # Inside.
+
+    def _take(self, model):
+        super()._take(model)
+        names = data.class_names_from_metadata(model.metadata)
+        if _CLASSES in model.metadata:
+            self.classes_ = numpy.array(json.loads(model.metadata[_CLASSES]))
+        elif names:
+            self.classes_ = numpy.array(names)
+        elif not hasattr(self, "classes_"):
+            self.classes_ = _numbered_classes(model)
+        return self
 
     def _learns_classes(self):
         return True

@@ -1,9 +1,11 @@
 """Training in the manner of scikit-learn."""
 
+import functools
 import inspect
 import itertools
 import operator
 import os
+import types
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -57,6 +59,27 @@ def _advice_on_targets(dataset):
         "the data hold no targets, and y goes with arrays only: give the dataset its targets, as in "
         "thalweg.data.Table(..., target='name') or thalweg.data.TensorDataset([X], [y])"
     )
+
+
+class _OfTheClassToo:
+    """A method ``load`` that an estimator changes itself by, and that makes one if it is asked of the class."""
+
+    def __init__(self, load):
+        self._load = load
+        functools.update_wrapper(self, load)
+
+    def __get__(self, estimator, owner):
+        if estimator is not None:
+            return types.MethodType(self._load, estimator)
+        return functools.partial(_loaded, owner)
+
+
+def _loaded(kind, path, **options):
+    """A fitted estimator with the model of a file, and what the file has kept beside it."""
+    if is_weights(path):
+        raise InputError(f"'{os.fspath(path)}' holds weights only: make the {kind.__name__} with its module, and load into it")
+    model = Model.load(os.fspath(path))
+    return kind(model, **options)._take(model)
 
 
 class _Beginning(Callback):
@@ -270,20 +293,26 @@ class Estimator:
         else:
             model.save(os.fspath(path), {**self._columns_metadata(), **getattr(self, "data_metadata_", {}), **(metadata or {})})
 
+    @_OfTheClassToo
     def load(self, path: str | os.PathLike[str], X: Any = None) -> "Estimator":
         """Takes the model of an ONNX file or the weights of a .safetensors file. For weights, an estimator of a module that
-        was not fitted needs data such as X, of which it looks at the types only."""
+        was not fitted needs data such as X, of which it looks at the types only. Asked of the class, as in
+        ``Estimator.load("model.onnx")``, it gives a fitted estimator; further arguments are those of the class."""
         if not is_weights(path):
-            self.model_ = Model.load(os.fspath(path))
-            self.data_metadata_ = {}
-            self._keep_names(data.columns_from_metadata(self.model_.metadata))
-            return self
+            return self._take(Model.load(os.fspath(path)))
         model = self.model_ if hasattr(self, "model_") else self._build(X)
         model.load_weights(os.fspath(path))
         self.model_ = model
         return self
 
     # Inside.
+
+    def _take(self, model):
+        """Becomes the estimator of a model from a file; a hook."""
+        self.model_ = model
+        self.data_metadata_ = {}
+        self._keep_names(data.columns_from_metadata(model.metadata))
+        return self
 
     def _fitted(self):
         if not hasattr(self, "model_"):

@@ -2,9 +2,7 @@
 #include "cli/prediction_writer.h"
 
 #include <algorithm>
-#include <cmath>
 #include <cstring>
-#include <numeric>
 #include <optional>
 
 #include "base/atomic_file.h"
@@ -14,6 +12,7 @@
 #include "cli/text_table.h"
 #include "model/classification.h"
 #include "thalweg/npy.h"
+#include "thalweg/predictor.h"
 
 namespace thalweg::cli {
 namespace {
@@ -89,7 +88,7 @@ class TextWriter : public LineWriter {
     text() += prediction.sample + ":";
     if (format().top > 0) {
       const char* separator = " ";
-      for (const Ranked& one : top_elements(prediction.outputs[0], format().top)) {
+      for (const RankedClass& one : largest(prediction.outputs[0], format().top)) {
         text() += separator + class_name(one.index) + cli::format(" %.4f", one.score);
         separator = ", ";
       }
@@ -112,7 +111,7 @@ class JsonLinesWriter : public LineWriter {
     text() += "{\"sample\":" + quoted(prediction.sample);
     if (format().top > 0) {
       Json top = Json::array();
-      for (const Ranked& one : top_elements(prediction.outputs[0], format().top)) {
+      for (const RankedClass& one : largest(prediction.outputs[0], format().top)) {
         top.push_back({{"index", one.index}, {"class", class_name(one.index)}, {"score", one.score}});
       }
       text() += ",\"top\":" + top.dump(-1, ' ', false, Json::error_handler_t::replace);
@@ -157,7 +156,7 @@ class CsvWriter : public LineWriter {
   void add(const Prediction& prediction) override {
     text() += cell(prediction.sample);
     if (format().top > 0) {
-      for (const Ranked& one : top_elements(prediction.outputs[0], format().top)) {
+      for (const RankedClass& one : largest(prediction.outputs[0], format().top)) {
         text() += "," + cell(class_name(one.index)) + "," + cli::format("%.7g", one.score);
       }
     }
@@ -230,24 +229,6 @@ std::unique_ptr<PredictionWriter> make_prediction_writer(const PredictionFormat&
     case PredictionFormat::Kind::kNpz: return std::make_unique<ArrayWriter>(format);
   }
   raise("no such form of predictions");
-}
-
-std::vector<Ranked> top_elements(const Tensor& values, int64_t count) {
-  const Tensor numbers = values.to(DType::kF64);
-  const double* scores = numbers.data<double>();
-  std::vector<int64_t> order(static_cast<size_t>(numbers.num_elements()));
-  std::iota(order.begin(), order.end(), 0);
-  const auto shown = std::min(static_cast<ptrdiff_t>(count), static_cast<ptrdiff_t>(order.size()));
-  // NaN compares with nothing: it goes last, or the order would be none.
-  const auto before = [&](int64_t a, int64_t b) {
-    if (std::isnan(scores[a]) || std::isnan(scores[b])) return !std::isnan(scores[a]) && std::isnan(scores[b]);
-    return scores[a] != scores[b] ? scores[a] > scores[b] : a < b;
-  };
-  std::partial_sort(order.begin(), order.begin() + shown, order.end(), before);
-  std::vector<Ranked> top;
-  for (ptrdiff_t i = 0; i < shown; ++i)
-    top.push_back({order[static_cast<size_t>(i)], scores[order[static_cast<size_t>(i)]]});
-  return top;
 }
 
 }  // namespace thalweg::cli

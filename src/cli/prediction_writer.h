@@ -45,12 +45,4 @@ class PredictionWriter {
 
 std::unique_ptr<PredictionWriter> make_prediction_writer(const PredictionFormat& format);
 
-/// An element of a vector and its place.
-struct Ranked {
-  int64_t index = 0;
-  double score = 0;
-};
-/// The `count` largest elements (fewer if there are fewer), the largest first; of equal ones the first.
-std::vector<Ranked> top_elements(const Tensor& values, int64_t count);
-
 }  // namespace thalweg::cli

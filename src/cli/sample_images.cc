@@ -8,6 +8,8 @@
 #include "cli/source_kind.h"
 #include "data/file_bytes.h"
 #include "thalweg/data/remote_files.h"
+#include "thalweg/input_error.h"
+#include "thalweg/predictor.h"
 
 namespace thalweg::cli {
 namespace {
@@ -38,37 +40,19 @@ data::Interpolation interpolation_of(const std::string& name) {
   return name == "area" ? data::Interpolation::kArea : data::Interpolation::kBilinear;
 }
 
-/// How the model's input takes an image.
-struct ImageInput {
-  data::ImageLayout layout = data::ImageLayout::kNchw;
-  int64_t channels = 3;
-  /// kFree where the model takes any.
-  int64_t height = kFree, width = kFree;
-  DType dtype = DType::kF32;
-};
-
-ImageInput image_input(const SampleOptions& options, const Model& model) {
-  const ValueDescription& input = model.inputs()[0];
-  if (model.inputs().size() != 1 || (input.shape.has_value() && input.shape->rank() != 4)) {
-    wrong_usage("images are data for a model with one input of four dimensions");
+PictureInput image_input(const SampleOptions& options, const Model& model) {
+  std::optional<data::ImageLayout> layout;
+  if (!options.layout.empty()) {
+    layout = options.layout == "nhwc" ? data::ImageLayout::kNhwc : data::ImageLayout::kNchw;
   }
-  ImageInput result;
-  result.dtype = input.dtype.value_or(DType::kF32);
-  if (result.dtype != DType::kF32 && result.dtype != DType::kU8) {
-    wrong_usage("images become f32 or u8; input ", printable(input.name), " takes ", name_of(result.dtype));
+  try {
+    return picture_input(model, layout);
+  } catch (const InputError& error) {
+    wrong_usage(error.what());
   }
-  const Shape shape = input.shape.value_or(Shape{kFree, kFree, kFree, kFree});
-  const auto counts_channels = [](int64_t dim) { return dim == 1 || dim == 3; };
-  const bool channels_last = counts_channels(shape[3]) && !counts_channels(shape[1]);
-  const bool nhwc = options.layout.empty() ? channels_last : options.layout == "nhwc";
-  result.layout = nhwc ? data::ImageLayout::kNhwc : data::ImageLayout::kNchw;
-  result.channels = shape[nhwc ? 3 : 1] == 1 ? 1 : 3;
-  result.height = shape[nhwc ? 1 : 2];
-  result.width = shape[nhwc ? 2 : 3];
-  return result;
 }
 
-std::vector<data::Transform> transforms_of(const SampleOptions& options, const ImageInput& input) {
+std::vector<data::Transform> transforms_of(const SampleOptions& options, const PictureInput& input) {
   const data::Interpolation interpolation = interpolation_of(options.interpolation);
   std::vector<data::Transform> transforms;
   if (!options.resize.empty()) {
@@ -110,14 +94,8 @@ Tensor read_one(const std::string& path, const data::Pipeline& pipeline, int64_t
 data::Pipeline image_pipeline(const SampleOptions& options, const Model& model) {
   const auto in_file = data::metadata_from(model.metadata()).preprocessing;
   if (in_file.has_value() && !options.describe_images()) return *in_file;
-  const ImageInput input = image_input(options, model);
-  data::Normalize output;
-  output.layout = input.layout;
-  output.dtype = input.dtype;
-  if (input.channels == 1) {
-    output.mean = {0};
-    output.deviation = {1};
-  }
+  const PictureInput input = image_input(options, model);
+  data::Normalize output = usual_elements(input);
   if (!options.mean.empty()) output.mean = options.mean;
   if (!options.deviation.empty()) output.deviation = options.deviation;
   const data::Pipeline pipeline(transforms_of(options, input), output);

@@ -20,13 +20,15 @@ Tensor pixels_of(const ImageBytes& image, const DecodeOptions& options) {
              image.channels);
   Tensor pixels = new_image(image.size, channels_of(options.color));
   std::vector<uint8_t> rgb(static_cast<size_t>(image.size.width) * 3);
-  const size_t green = image.channels == 1 ? 0 : 1, red = image.channels == 1 ? 0 : 2;
+  const bool is_grey = image.channels == 1, is_rgb = image.order == ChannelOrder::kRgb;
+  const size_t green = is_grey ? 0 : 1, last = is_grey ? 0 : 2;
+  const size_t red = is_rgb ? 0 : last, blue = is_rgb ? last : 0;
   for (int64_t y = 0; y < image.size.height; ++y) {
     const uint8_t* pixel = image.bytes.data() + y * row_bytes;
     for (size_t x = 0; x < rgb.size(); x += 3, pixel += image.channels) {
       rgb[x] = pixel[red];
       rgb[x + 1] = pixel[green];
-      rgb[x + 2] = pixel[0];
+      rgb[x + 2] = pixel[blue];
     }
     store_rgb_row(pixels, y, rgb.data());
   }

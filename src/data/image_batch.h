@@ -9,14 +9,20 @@
 
 namespace thalweg::data {
 
+enum class ChannelOrder {
+  kBgr,  ///< as OpenCV and Spark keep them
+  kRgb
+};
+
 /// An image that somebody else keeps in memory.
 struct ImageBytes {
   std::span<const uint8_t> bytes;
   /// For errors.
   std::string name;
-  /// If not empty the bytes are pixels as OpenCV and Spark keep them: rows of blue, green, red (and alpha), or of grey.
+  /// If not empty the bytes are pixels: rows of three colours (and alpha), or of grey.
   ImageSize size = {};
   int64_t channels = 0;
+  ChannelOrder order = ChannelOrder::kBgr;
 };
 
 /// Decodes images, runs the pipeline on them and writes each into its row of `rows`, which has room for all, on

@@ -30,7 +30,7 @@ def _arguments():
     parser.add_argument("--jobs", type=int, default=os.cpu_count(), help="how many run at once (one a processor)")
     parser.add_argument("--changed", metavar="BRANCH", help="only what a change against this branch asks for")
     parser.add_argument("--first", metavar="LABEL", help="run these before the others, and the others only if they pass")
-    parser.add_argument("--soak", type=int, metavar="N", help="run each N times beside busy loops, by itself")
+    parser.add_argument("--soak", type=int, metavar="N", help="run each N times beside busy loops")
     return parser.parse_args()
 
 
@@ -73,7 +73,7 @@ def main():
         print("no test fits what was asked for")
         return 0 if options.changed else 1
     if options.soak:
-        return soak(entries, options.soak)
+        return soak(entries, options.soak, options.jobs)
     begin = time.monotonic()
     cases, flaky = repeat_failed(_run(options, folder, entries))
     return print_summary(cases, flaky, time.monotonic() - begin)

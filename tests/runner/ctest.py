@@ -11,6 +11,8 @@ from .results import FAILED, PASSED, SKIPPED, Run
 _SKIP_STATUS = 77
 _KEPT_BYTES = 4 << 20
 """How much of what an entry prints is kept."""
+_RUNNING = set()
+"""The processes of entries that run by themselves."""
 
 
 def run_all(folder, entries, selection, jobs):
@@ -53,6 +55,7 @@ def run_alone(entry):
     begin = time.monotonic()
     process = subprocess.Popen(entry.command, cwd=entry.directory, env=os.environ | entry.environment, stdin=subprocess.DEVNULL,
                                stdout=subprocess.PIPE, stderr=subprocess.STDOUT, start_new_session=True)
+    _RUNNING.add(process)
     try:
         output, _ = process.communicate(timeout=entry.limit or None)
         reason = f"exit status {process.returncode}"
@@ -60,6 +63,15 @@ def run_alone(entry):
         os.killpg(process.pid, signal.SIGKILL)
         output, _ = process.communicate()
         reason = f"ended by its limit of {entry.limit:.0f} s"
+    finally:
+        _RUNNING.discard(process)
     status = {0: PASSED, _SKIP_STATUS: SKIPPED}.get(process.returncode, FAILED)
     return Run(entry, status, time.monotonic() - begin, output[-_KEPT_BYTES:].decode(errors="replace"),
                "" if status == PASSED else reason)
+
+
+def end_all():
+    """Ends what run_alone has started and another thread still waits for, with all children."""
+    for process in list(_RUNNING):
+        if process.poll() is None:
+            os.killpg(process.pid, signal.SIGKILL)

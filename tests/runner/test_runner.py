@@ -6,8 +6,10 @@ TW_RUNNER_CASES is the program of cases.cc.
 import os
 import pathlib
 import re
+import signal
 import subprocess
 import sys
+import time
 
 import pytest
 
@@ -42,11 +44,18 @@ class Folder:
                         "-c", os.devnull, "-o", "junit_family=xunit1", f"--junit-xml={self.path}/{name}.xml", str(source)],
                  **properties)
 
-    def run(self, *arguments):
+    def start(self, *arguments):
         (self.path / "CTestTestfile.cmake").write_text("".join(self.lines))
-        done = subprocess.run([sys.executable, "-m", "tests.runner", "--build", str(self.path), *arguments], cwd=ROOT, text=True,
-                              stdout=subprocess.PIPE, stderr=subprocess.STDOUT, timeout=PATIENCE, check=False)
-        return done.returncode, done.stdout
+        return subprocess.Popen([sys.executable, "-m", "tests.runner", "--build", str(self.path), *arguments], cwd=ROOT, text=True,
+                                stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
+
+    def run(self, *arguments):
+        with self.start(*arguments) as process:
+            try:
+                text, _ = process.communicate(timeout=PATIENCE)
+            finally:
+                process.kill()
+        return process.returncode, text
 
 
 @pytest.fixture
@@ -188,3 +197,24 @@ def test_soaking_counts_failures_by_case(folder):
     status, text = folder.run("--soak", "3")
     assert status == 1 and "3 of 3: mixed Cases.FailsAlways" in text and "beside 4 busy loops" in text
     assert last_line(text) == "0 passed, 3 failed"
+
+
+def wait_until(happened):
+    deadline = time.monotonic() + PATIENCE
+    while not happened():
+        assert time.monotonic() < deadline
+        time.sleep(0.05)
+
+
+def test_an_interrupted_soak_ends_what_it_runs(folder):
+    note = folder.path / "pid"
+    program = f"import os, time; open('{note}.new', 'w').write(str(os.getpid())); os.rename('{note}.new', '{note}'); time.sleep(900)"
+    folder.add("long", [sys.executable, "-c", program], labels="soak", limit=900)
+    with folder.start("--soak", "2") as process:
+        try:
+            wait_until(note.exists)
+            process.send_signal(signal.SIGINT)
+            process.communicate(timeout=PATIENCE)
+        finally:
+            process.kill()
+    wait_until(lambda: not pathlib.Path(f"/proc/{note.read_text()}").exists())

@@ -13,7 +13,7 @@ from tracked import ROOT, report, tracked_files
 _CORE = ["base", "tensor", "graph", "ops"]
 _COMPILED = _CORE + ["autodiff", "passes", "runtime"]
 _TRAINING = _COMPILED + ["nn", "optim", "data", "formats", "model", "train"]
-_EVERYTHING = _TRAINING + ["optimize", "comm", "sync"]
+_EVERYTHING = _TRAINING + ["optimize", "predict", "comm", "sync"]
 MAY_USE = {
     "threads": [],
     "base": ["threads"],
@@ -30,6 +30,7 @@ MAY_USE = {
     "model": _COMPILED + ["nn", "optim", "formats"],
     "optimize": _COMPILED + ["nn", "optim", "formats", "model"],
     "train": _COMPILED + ["nn", "optim", "data", "formats", "model"],
+    "predict": _TRAINING,
     "comm": ["base", "tensor"],
     "sync": _TRAINING + ["comm"],
     "job": _TRAINING + ["comm", "sync"],
@@ -57,6 +58,7 @@ PUBLIC_HEADER = {
     "safetensors": "formats",
     "tensorboard": "formats",
     "fit_data": "train",
+    "predictor": "predict",
     "rate_finder": "train",
     "gradient_function": "train",
     "c_api": "capi",

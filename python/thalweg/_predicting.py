@@ -1,0 +1,293 @@
+"""What Model.predict takes and gives: raw data as people have them in, answers with names out."""
+
+import collections.abc
+import os
+import pathlib
+
+import numpy
+
+from thalweg import _inputs
+from thalweg._core import InputError, Predictor, data, inputs_from_table
+
+# Pictures that are decoded at once: they need memory.
+_PICTURES_AT_ONCE = 64
+_TABLES = (".parquet", ".parq", ".arrow", ".feather", ".ipc", ".csv", ".tsv")
+
+
+class _Raw:
+    """What was given, as items of one kind. A single item gets a single answer."""
+
+    def __init__(self, make, items, single=False):
+        # From some of the items to the inputs of the model.
+        self.make = make
+        self.items = items
+        self.single = single
+
+    def __len__(self):
+        return len(self.items)
+
+
+def predict(model, given, top=None, batch_size=None):
+    predictor = Predictor(model)
+    raw = _recognised(model, predictor, given)
+    answers = _Answers(model, predictor, top)
+    at_once = _rows_that_fit(model) or batch_size or _PICTURES_AT_ONCE
+    if at_once < 1:
+        raise InputError(f"batch_size is {batch_size}, must be at least 1")
+    for begin in range(0, len(raw), at_once):
+        items = raw.items[begin : begin + at_once]
+        answers.add(_run(model, raw.make, items), len(items))
+    return answers.of_all(raw.single)
+
+
+def _rows_that_fit(model):
+    """The number of rows that the model insists on, or None."""
+    shape = model.inputs[0].shape
+    return shape[0] if shape else None
+
+
+def _run(model, make, items):
+    """The outputs, a list for each of them: of all items in one run if each output has a row for each, else one by one."""
+    fixed = _rows_that_fit(model)
+    padded = [*items, *([items[-1]] * (fixed - len(items)))] if fixed and len(items) < fixed else items
+    inputs = make(padded)
+    outputs = model(*inputs)
+    outputs = outputs if isinstance(outputs, tuple) else (outputs,)
+    if all(output.ndim > 0 and len(output) == len(padded) for output in outputs):
+        return [output[: len(items)] for output in outputs]
+    if len(items) == 1:
+        return [output[None] for output in outputs]
+    # What was found in each picture, say: nobody knows where that of one ends.
+    return [[output[0] for output in parts] for parts in zip(*(_run(model, make, items[i : i + 1]) for i in range(len(items))))]
+
+
+# What was given.
+
+
+def _recognised(model, predictor, given):
+    if _is_text_or_path(given) or isinstance(given, (bytes, bytearray, memoryview)) or _is_picture(given):
+        return _one(model, predictor, given)
+    if _inputs.is_table(given) or _is_columns(model, given):
+        return _table(model, predictor, given)
+    if isinstance(given, collections.abc.Mapping):
+        return _row_of_columns(model, predictor, given)
+    if isinstance(given, numpy.ndarray) and given.dtype.kind not in "OUS":
+        return _array(model, predictor, given)
+    listed = _as_list(given)
+    if not listed:
+        return _arrays(model, given)
+    if isinstance(listed[0], collections.abc.Mapping) and predictor.takes_columns:
+        return _table(model, predictor, _columns_of_rows(listed))
+    if _is_text_or_path(listed[0]) or isinstance(listed[0], (bytes, bytearray, memoryview)) or _is_picture(listed[0]):
+        return _several(model, predictor, listed)
+    if isinstance(listed[0], numpy.ndarray) and _is_pixels(model, predictor, listed[0]):
+        return _pictures(predictor, listed)
+    return _arrays(model, given)
+
+
+def _is_text_or_path(value):
+    return isinstance(value, (str, os.PathLike))
+
+
+def _is_picture(value):
+    """Of PIL's."""
+    return _inputs._module(value) == "PIL" and hasattr(value, "convert")
+
+
+def _as_list(given):
+    """Of texts, paths, pictures or rows; None for anything else."""
+    if isinstance(given, (list, tuple)):
+        return list(given)
+    if hasattr(given, "to_pylist"):
+        return given.to_pylist()
+    if isinstance(given, numpy.ndarray) or _inputs._module(given) == "pandas":
+        return list(given)
+    return None
+
+
+def _one(model, predictor, given):
+    if isinstance(given, str) and predictor.takes_texts:
+        return _texts(predictor, [given], single=True)
+    if not _is_text_or_path(given):
+        return _pictures(predictor, [given], single=True)
+    path = pathlib.Path(os.fspath(given))
+    if predictor.takes_texts:
+        return _texts(predictor, [line for line in path.read_text(encoding="utf-8").splitlines() if line])
+    if path.suffix.lower() in _TABLES:
+        return _table(model, predictor, _read_table(path))
+    if path.is_dir():
+        return _pictures(predictor, _pictures_below(path))
+    if path.suffix.lower() == ".npy":
+        return _array(model, predictor, numpy.load(path, allow_pickle=False))
+    return _pictures(predictor, [path], single=True)
+
+
+def _several(model, predictor, listed):
+    if predictor.takes_texts and all(isinstance(one, str) for one in listed):
+        return _texts(predictor, listed)
+    return _pictures(predictor, listed)
+
+
+def _pictures_below(folder):
+    images = data.ImageFolder(folder, labels=False)
+    return [pathlib.Path(images.path(number)) for number in range(len(images))]
+
+
+def _read_table(path):
+    from thalweg import _tables
+
+    return _tables.read_columns(os.fspath(path), [name for name, _ in _tables.table_columns(os.fspath(path))])
+
+
+# Texts.
+
+
+def _texts(predictor, texts, single=False):
+    for number, text in enumerate(texts):
+        if not isinstance(text, str):
+            raise InputError(f"row {number} holds {text!r}, which is no text")
+    return _Raw(predictor.from_texts, texts, single)
+
+
+# Pictures.
+
+
+def _pictures(predictor, pictures, single=False):
+    if predictor.takes_texts or predictor.takes_columns:
+        takes = "texts" if predictor.takes_texts else "columns of a table"
+        raise InputError(f"{_told(pictures[0])}: the model's file says that it takes {takes}")
+
+    def make(items):
+        return predictor.from_pictures([_name(item, number) for number, item in enumerate(items)], [_content(item) for item in items])
+
+    return _Raw(make, pictures, single)
+
+
+def _told(picture):
+    return repr(picture) if _is_text_or_path(picture) else type(picture).__name__
+
+
+def _name(picture, number):
+    if _is_text_or_path(picture):
+        return os.fspath(picture)
+    return getattr(picture, "filename", "") or f"picture {number}"
+
+
+def _content(picture):
+    """The bytes of a file, or pixels."""
+    if _is_text_or_path(picture):
+        try:
+            return pathlib.Path(picture).read_bytes()
+        except OSError as error:
+            raise InputError(f"{os.fspath(picture)}: {error.strerror or error}") from None
+    if isinstance(picture, (bytes, bytearray, memoryview)):
+        return bytes(picture)
+    if _is_picture(picture):
+        return numpy.asarray(picture.convert("L" if picture.mode in ("1", "L") else "RGB"))
+    return numpy.ascontiguousarray(picture)
+
+
+def _is_pixels(model, predictor, array):
+    """Whether an array is one picture rather than what the model takes as it is."""
+    if array.dtype != numpy.uint8 or array.ndim not in (2, 3) or array.ndim == 3 and array.shape[2] not in (1, 3, 4):
+        return False
+    shape = model.inputs[0].shape
+    return predictor.takes_pictures or (len(model.inputs) == 1 and shape is not None and len(shape) == 4)
+
+
+# Columns.
+
+
+def _is_columns(model, given):
+    """A dict of whole columns, that is, rather than of the model's inputs."""
+    if not isinstance(given, collections.abc.Mapping) or given.keys() == {value.name for value in model.inputs}:
+        return False
+    return any(isinstance(values, (list, tuple, numpy.ndarray)) or hasattr(values, "__len__") and not isinstance(values, str)
+               for values in given.values())  # fmt: skip
+
+
+def _columns_of_rows(rows):
+    names = list(rows[0])
+    for number, row in enumerate(rows):
+        for name in names:
+            if name not in row:
+                raise InputError(f"row {number} has no '{name}', which row 0 has")
+    return {name: [row[name] for row in rows] for name in names}
+
+
+def _table(model, predictor, table, single=False):
+    if predictor.takes_texts or predictor.takes_pictures:
+        takes = "texts" if predictor.takes_texts else "pictures"
+        raise InputError(f"a table: the model's file says that it takes {takes}; give the column that holds them")
+    inputs = inputs_from_table(model, table)
+    return _arrays(model, tuple(inputs), single)
+
+
+def _row_of_columns(model, predictor, given):
+    if predictor.takes_columns:
+        return _table(model, predictor, {name: [value] for name, value in given.items()}, single=True)
+    names = [value.name for value in model.inputs]
+    if set(given) != set(names):
+        raise InputError(f"the model's inputs are {', '.join(names)}, and its file names no columns; got {', '.join(map(str, given))}")
+    return _arrays(model, tuple(given[name] for name in names))
+
+
+# Arrays that are what the model takes.
+
+
+def _array(model, predictor, array):
+    if _is_pixels(model, predictor, array):
+        return _pictures(predictor, [array], single=True)
+    if array.ndim == 4 and array.dtype == numpy.uint8 and predictor.takes_pictures:
+        return _pictures(predictor, list(array))
+    return _arrays(model, array)
+
+
+def _arrays(model, given, single=False):
+    declared = model.graph.inputs
+    arrays = [array for array, _ in _inputs.arrays_of(given, "the data")]
+    if len(arrays) != len(declared):
+        raise InputError(f"the model has {len(declared)} inputs, got {len(arrays)}")
+    arrays = [data.fit_input(array, value, []) for array, value in zip(arrays, declared)]
+    data.require_same_rows(arrays, [f"input '{value.name}'" for value in declared])
+    return _Raw(lambda rows: [array[rows] for array in arrays], numpy.arange(len(arrays[0])), single)
+
+
+# What comes back.
+
+
+class _Answers:
+    """Those of all rows: classes with scores, or values."""
+
+    def __init__(self, model, predictor, top):
+        if top is not None and top < 1:
+            raise InputError(f"top is {top}, must be at least 1")
+        self._names = [value.name for value in model.outputs]
+        self._predictor = predictor
+        self._top = top
+        self._classes = top is not None or predictor.gives_classes
+        self._rows = [[] for _ in self._names]
+
+    def add(self, outputs, rows):
+        if self._classes:
+            first = numpy.asarray(outputs[0])
+            named = {} if self._top is None else {"top": self._top}
+            self._rows[0].extend(self._predictor.ranked(first.reshape(rows, -1), **named))
+            return
+        for known, output in zip(self._rows, outputs):
+            known.extend(output)
+
+    def of_all(self, single):
+        if self._classes:
+            return self._rows[0][0] if single else self._rows[0]
+        values = [_values(rows) for rows in self._rows]
+        values = [column[0] for column in values] if single else values
+        return values[0] if len(values) == 1 else dict(zip(self._names, values))
+
+
+def _values(rows):
+    """As one array, [rows] where each row is a number; a list if they differ in shape."""
+    if len({numpy.shape(row) for row in rows}) > 1:
+        return rows
+    stacked = numpy.stack(rows) if rows else numpy.zeros(0, "float32")
+    return stacked[:, 0] if stacked.ndim == 2 and stacked.shape[1] == 1 else stacked
