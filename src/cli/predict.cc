@@ -9,6 +9,7 @@
 #include "cli/progress.h"
 #include "cli/samples.h"
 #include "cli/source_kind.h"
+#include "thalweg/predictor.h"
 
 namespace thalweg::cli {
 namespace {
@@ -48,8 +49,8 @@ class Predict : public Command {
     options.add_option("--output", outputs_, "Name of an output to write (default: all)")->allow_extra_args(false);
     options
         .add_option("--top", top_,
-                    "Write the so many largest elements of the first output (default: 5 if the classes "
-                    "have names; 0: everything)")
+                    "Write the so many likeliest classes of the first output (default: 5 if it tells of classes; 0: "
+                    "everything as it is)")
         ->check(CLI::NonNegativeNumber);
     options.add_flag("--softmax", format_.softmax,
                      "Turn the first output into probabilities; a single score into those of two classes");
@@ -111,7 +112,10 @@ class Predict : public Command {
     format_.class_names = classes_.empty() ? data::metadata_from(model.metadata()).class_names : read_lines(classes_);
     const bool as_array = format_.kind == Kind::kNpy || format_.kind == Kind::kNpz;
     if (top_ > 0 && as_array) wrong_usage("--top cannot be written as an array");
-    format_.top = top_ >= 0 ? top_ : format_.class_names.empty() || as_array ? 0 : 5;
+    const bool gives_classes = (chosen_[0] == 0 && Predictor(model).gives_classes()) || !classes_.empty();
+    format_.top = top_ >= 0 ? top_ : gives_classes && !as_array ? kUsualTop : 0;
+    // As Model.predict of Python's gives them; the largest elements of what tells of no classes stay what they are.
+    format_.softmax = format_.softmax || (format_.top > 0 && gives_classes);
     if (format_.kind == Kind::kNpy && outputs_.size() != 1) {
       wrong_usage("a .npy file holds one array, the model has ", outputs_.size(), " outputs: ", join(outputs_, ", "),
                   "; choose with --output, or write .npz");

@@ -17,11 +17,6 @@
 namespace thalweg::cli {
 namespace {
 
-/// A single score says nothing by itself where two classes have names.
-bool wants_probabilities(const PredictionFormat& format, const Tensor& first_output) {
-  return format.softmax || (format.top > 0 && format.class_names.size() == 2 && first_output.num_elements() == 1);
-}
-
 /// Over all elements of the first output of one sample.
 Tensor probabilities(const Tensor& values, const std::string& made_by) {
   const int64_t count = values.num_elements();
@@ -34,7 +29,7 @@ Tensor probabilities(const Tensor& values, const std::string& made_by) {
 Prediction as_written(const Prediction& prediction, const PredictionFormat& format) {
   Prediction result = prediction;
   Tensor& first = result.outputs[0];
-  if (wants_probabilities(format, first)) first = probabilities(first, format.made_by);
+  if (format.softmax) first = probabilities(first, format.made_by);
   return result;
 }
 

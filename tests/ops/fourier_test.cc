@@ -41,7 +41,7 @@ Numbers row_of(const Tensor& real, const Tensor& imaginary, int64_t row, int64_t
 }
 
 void expect_transform(const Shape& shape, ops::FourierOptions options, bool complex) {
-  SCOPED_TRACE(to_string(shape));
+  SCOPED_TRACE(shape.to_string());
   Graph graph;
   Value* real = graph.input("real", {DType::kF64, shape});
   Value* imaginary = complex ? graph.input("imaginary", {DType::kF64, shape}) : nullptr;

@@ -34,6 +34,9 @@ def write_files():
     photos = pathlib.Path("photos/train/cats")
     photos.mkdir(parents=True)
     shutil.copy(ROOT / "tests/golden/images/photo.jpg", photos)
+    resized = {"transforms": [{"name": "resize", "height": 32, "width": 32}]}
+    described = thalweg.data.ImageFolder("photos/train", resized).metadata
+    thalweg.Model(net, [thalweg.Input((None, 3, 32, 32))]).save("photos.onnx", described)
     pathlib.Path("trips").mkdir()
     columns = {"distance": [1.0, 2.0], "hour": [3, 4], "fare": [5.0, -1.0], "tip": [1.0, 0.0], "city": [0, 1]}
     pq.write_table(pa.table(columns), "trips/1.parquet")
