@@ -1,4 +1,5 @@
 // Copyright The Thalweg Authors. SPDX-License-Identifier: Apache-2.0
+#include "data/file_list.h"
 #include "thalweg/data/image_folder.h"
 #include "training.h"
 
@@ -54,6 +55,17 @@ void init_folder(ImageFolder* self, const Directory& directory, nb::handle pipel
 }  // namespace
 
 void bind_images(nb::module_& m) {
+  m.def(
+      "image_files",
+      [](const PathText& directory) {
+        data::TextList paths;
+        data::list_images(directory.text, "", paths);
+        std::vector<std::string> result;
+        for (size_t i = 0; i < paths.size(); ++i) result.emplace_back(paths[i]);
+        return result;
+      },
+      "directory"_a, nb::call_guard<nb::gil_scoped_release>(),
+      "Paths within a directory of the files below it that have an image's extension, in order.");
   const data::ImageFolderOptions usual;
   nb::class_<data::Files>(m, "Files", "Files below a directory that is not one of this machine.")
       .def("list", &data::Files::list, nb::call_guard<nb::gil_scoped_release>(), "Their paths within the directory.")

@@ -210,7 +210,8 @@ Calls may come from several threads at once, and leave the interpreter free mean
           [](nb::handle self, nb::handle given, std::optional<int64_t> top, std::optional<int64_t> batch_size) {
             return nb::module_::import_("thalweg._predicting").attr("predict")(self, given, top, batch_size);
           },
-          "data"_a, nb::kw_only(), "top"_a = nb::none(), "batch_size"_a = nb::none(), R"(Answers with names for raw data.
+          "data"_a, nb::kw_only(), "top"_a = nb::none(), "batch_size"_a = nb::none(),
+          R"(Answers with names for raw data.
 
 Takes what the file knows how to prepare: pictures (paths, a folder, bytes of files, PIL images, uint8 arrays), texts,
 rows of a table (frames, Arrow tables, dicts of columns or of one row, files), or arrays as the model takes them. A model

@@ -49,7 +49,8 @@ std::vector<std::vector<std::pair<std::string, double>>> ranked(const Predictor&
 }  // namespace
 
 void bind_predictor(nb::module_& module) {
-  nb::class_<Predictor>(module, "Predictor", "What a model's file says of raw data and of answers: behind Model.predict.")
+  nb::class_<Predictor>(module, "Predictor",
+                        "What a model's file says of raw data and of answers: behind Model.predict.")
       .def(nb::init<const Model&>(), "model"_a, nb::keep_alive<1, 2>())
       .def_prop_ro("takes_texts", &Predictor::takes_texts)
       .def_prop_ro("takes_pictures", &Predictor::takes_pictures)

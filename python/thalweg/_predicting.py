@@ -74,6 +74,8 @@ def _recognised(model, predictor, given):
     if isinstance(given, numpy.ndarray) and given.dtype.kind not in "OUS":
         return _array(model, predictor, given)
     listed = _as_list(given)
+    if listed == [] and (predictor.takes_texts or predictor.takes_pictures):
+        return _Raw(None, [])
     if not listed:
         return _arrays(model, given)
     if isinstance(listed[0], collections.abc.Mapping) and predictor.takes_columns:
@@ -119,7 +121,7 @@ def _one(model, predictor, given):
         return _pictures(predictor, _pictures_below(path))
     if path.suffix.lower() == ".npy":
         return _array(model, predictor, numpy.load(path, allow_pickle=False))
-    return _pictures(predictor, [path], single=True)
+    return _pictures(predictor, [given], single=True)
 
 
 def _several(model, predictor, listed):
@@ -129,8 +131,10 @@ def _several(model, predictor, listed):
 
 
 def _pictures_below(folder):
-    images = data.ImageFolder(folder, labels=False)
-    return [pathlib.Path(images.path(number)) for number in range(len(images))]
+    found = data.image_files(folder)
+    if not found:
+        raise InputError(f"{os.fspath(folder)}: there are no pictures in this folder")
+    return [folder / path for path in found]
 
 
 def _read_table(path):
@@ -248,9 +252,16 @@ def _arrays(model, given, single=False):
     arrays = [array for array, _ in _inputs.arrays_of(given, "the data")]
     if len(arrays) != len(declared):
         raise InputError(f"the model has {len(declared)} inputs, got {len(arrays)}")
-    arrays = [data.fit_input(array, value, []) for array, value in zip(arrays, declared)]
     data.require_same_rows(arrays, [f"input '{value.name}'" for value in declared])
-    return _Raw(lambda rows: [array[rows] for array in arrays], numpy.arange(len(arrays[0])), single)
+
+    def fitted(arrays):
+        return [data.fit_input(array, value, []) for array, value in zip(arrays, declared)]
+
+    rows = numpy.arange(len(arrays[0]))
+    if _rows_that_fit(model):
+        return _Raw(lambda items: fitted([array[items] for array in arrays]), rows, single)
+    arrays = fitted(arrays)
+    return _Raw(lambda items: [array[items] for array in arrays], rows, single)
 
 
 # What comes back.

@@ -72,8 +72,9 @@ Complex transform(const Complex& x, int64_t kept, bool inverse) {
   }
   // Cooley and Tukey: n = outer * n1 + n2, k = k1 + inner * k2.
   const int64_t outer = length / inner;
-  Complex parts = each(
-      x, [&](Value* v) { return reshape(transpose(reshape(v, {-1, inner, outer}), {0, 2, 1}), {-1, inner}); });
+  Complex parts = each(x, [&](Value* v) {
+    return reshape(transpose(reshape(v, {-1, inner, outer}), {0, 2, 1}), {-1, inner});
+  });
   parts = transform(parts, inner, inverse);
   parts = each(parts, [&](Value* v) { return reshape(v, {-1, outer, inner}); });
   parts = product(parts, roots(x.real, outer, inner, length, inverse), element_product);

@@ -50,8 +50,8 @@ class GridAxis {
     const T floor = std::floor(position);
     const auto low = static_cast<int64_t>(floor);
     const T rest = position - floor;
-    return {inside(low),          inside(low + 1),    share(low, 1 - rest), share(low + 1, rest),
-            share(low, -slope), share(low + 1, slope)};
+    return {inside(low),          inside(low + 1),    share(low, 1 - rest),
+            share(low + 1, rest), share(low, -slope), share(low + 1, slope)};
   }
 
  private:

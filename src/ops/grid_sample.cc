@@ -1,5 +1,6 @@
 // Copyright The Thalweg Authors. SPDX-License-Identifier: Apache-2.0
-// grid_sample(x, grid) -> y             x [N, C, H, W], grid [N, H', W', 2]: (across, down) from -1 to 1 for each element
+// grid_sample(x, grid) -> y             x [N, C, H, W], grid [N, H', W', 2]: (across, down) from -1 to 1 for each
+// element
 //                                       of y [N, C, H', W']
 // grid_sample_grad(dy, grid, x)         the gradient of x, of which only the shape counts
 // grid_sample_grad_grid(dy, grid, x)    the gradient of the grid

@@ -56,20 +56,37 @@ TEST_F(Predict, ArraysGiveTheGoldenAnswers) {
 }
 
 TEST_F(Predict, ImagesAreReadAsTheMetadataSay) {
-  const ProcessResult run = predict(image_path("photo.png"), {"--json"});
+  const ProcessResult run = predict(image_path("photo.png"), {"--json", "--top", "0"});
   ASSERT_EQ(run.exit_code, 0) << run.error;
   EXPECT_EQ(run.error, "");
   const auto line = json_lines(run.out).at(0);
   EXPECT_EQ(line["sample"], image_path("photo.png"));
-  ASSERT_EQ(line["top"].size(), 3U);
+  const auto scores = line["outputs"]["y"].get<std::vector<double>>();
+  ASSERT_EQ(scores.size(), 3U);
   const Tensor pixels = data::read_image(image_path("photo.png"));
   double means[3] = {0, 0, 0};
   for (int64_t i = 0; i < pixels.num_elements(); ++i) means[i % 3] += pixels.data<uint8_t>()[i];
+  for (size_t channel = 0; channel < 3; ++channel) {
+    const double mean = means[channel] * 3 / static_cast<double>(pixels.num_elements()) / 255;
+    EXPECT_NEAR(scores[channel], mean, 0.01);
+  }
+}
+
+TEST_F(Predict, ClassesComeWithHowLikelyTheyAre) {
+  const auto scores = json_lines(predict(image_path("photo.png"), {"--json", "--top", "0"}).out)
+                          .at(0)["outputs"]["y"]
+                          .get<std::vector<double>>();
+  double sum = 0;
+  for (const double score : scores) sum += std::exp(score);
+  const auto line = json_lines(predict(image_path("photo.png"), {"--json"}).out).at(0);
+  ASSERT_EQ(line["top"].size(), 3U);
+  double before = 1;
   for (const auto& one : line["top"]) {
     const auto channel = one["index"].get<size_t>();
     EXPECT_EQ(one["class"], (std::vector<std::string>{"red", "green", "blue"})[channel]);
-    const double mean = means[channel] * 3 / static_cast<double>(pixels.num_elements()) / 255;
-    EXPECT_NEAR(one["score"].get<double>(), mean, 0.01);
+    EXPECT_NEAR(one["score"].get<double>(), std::exp(scores[channel]) / sum, 1e-5);
+    EXPECT_LE(one["score"].get<double>(), before);
+    before = one["score"].get<double>();
   }
 }
 

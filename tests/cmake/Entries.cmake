@@ -20,10 +20,11 @@ set(test_environment
     "TSAN_OPTIONS=suppressions=${CMAKE_CURRENT_SOURCE_DIR}/tools/tsan.supp:history_size=4")
 set(python_environment ${test_environment} "PYTHONPATH=${PROJECT_BINARY_DIR}/python" "PYTHONDONTWRITEBYTECODE=1" "PYTHONUNBUFFERED=1")
 
-# thalweg_add_entry(NAME COMMAND... [LIMIT s] [LABELS ...] [ENVIRONMENT ...] [DIRECTORY d])
-# An entry that exits with 77 lacks what it needs on this machine, and is reported as skipped.
+# thalweg_add_entry(NAME COMMAND... [LIMIT s] [LABELS ...] [ENVIRONMENT ...] [DIRECTORY d] [LOCK lock])
+# An entry that exits with 77 lacks what it needs on this machine, and is reported as skipped. Entries of one lock never run
+# beside each other.
 function(thalweg_add_entry name)
-  cmake_parse_arguments(entry "" "LIMIT;DIRECTORY" "COMMAND;LABELS;ENVIRONMENT" ${ARGN})
+  cmake_parse_arguments(entry "" "LIMIT;DIRECTORY;LOCK" "COMMAND;LABELS;ENVIRONMENT" ${ARGN})
   if(NOT entry_LIMIT)
     set(entry_LIMIT ${test_limit})
   endif()
@@ -36,6 +37,9 @@ function(thalweg_add_entry name)
   add_test(NAME "${name}" COMMAND ${entry_COMMAND} WORKING_DIRECTORY "${entry_DIRECTORY}")
   set_tests_properties("${name}" PROPERTIES TIMEOUT ${entry_LIMIT} LABELS "${entry_LABELS}" ENVIRONMENT "${entry_ENVIRONMENT}"
                                             SKIP_RETURN_CODE 77)
+  if(entry_LOCK)
+    set_tests_properties("${name}" PROPERTIES RESOURCE_LOCK "${entry_LOCK}")
+  endif()
   if(DEFINED "cost_${name}")
     set_tests_properties("${name}" PROPERTIES COST "${cost_${name}}")
   endif()

@@ -3,7 +3,7 @@
 
 # thalweg_add_example(NAME COMMAND... [as thalweg_add_entry])
 function(thalweg_add_example name)
-  cmake_parse_arguments(example "" "LIMIT" "COMMAND;LABELS;ENVIRONMENT" ${ARGN})
+  cmake_parse_arguments(example "" "LIMIT;LOCK" "COMMAND;LABELS;ENVIRONMENT" ${ARGN})
   set(arguments "")
   set(arguments_file "${PROJECT_SOURCE_DIR}/examples/${name}.args")
   if(EXISTS "${arguments_file}")
@@ -16,7 +16,8 @@ function(thalweg_add_example name)
   file(MAKE_DIRECTORY "${example_dir}")
   thalweg_add_entry(
     "example_${name}" COMMAND ${example_COMMAND} ${arguments} DIRECTORY "${example_dir}" LABELS example concurrent part:examples
-    ${example_LABELS} ENVIRONMENT ${example_ENVIRONMENT} LIMIT ${example_LIMIT})
+    ${example_LABELS} ENVIRONMENT ${example_ENVIRONMENT} LIMIT ${example_LIMIT} LOCK
+    ${example_LOCK})
 endfunction()
 
 foreach(name IN LISTS thalweg_examples)

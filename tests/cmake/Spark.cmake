@@ -1,5 +1,6 @@
 # The Java classes by themselves, and the jar on Spark clusters of this machine. The tests start each cluster, whose
-# executors are processes of their own.
+# executors are processes of their own. Two clusters at a time would need four processors, and twice the memory: while one
+# runs, what has one process runs beside it.
 thalweg_add_entry(jvm_test COMMAND ${jvm_maven} "-Doutput.directory=${PROJECT_BINARY_DIR}/jvm/maven-test" test LABELS unit
                   concurrent part:jvm)
 
@@ -18,10 +19,10 @@ foreach(source IN LISTS spark_tests)
   if(name IN_LIST spark_life_tests)
     list(APPEND labels soak)
   endif()
-  thalweg_add_pytest("spark_${name}_test" "${spark_python}" "${source}" MARKER "not slow" LIMIT ${spark_limit} LABELS ${labels}
-                     ENVIRONMENT ${spark_environment})
+  thalweg_add_pytest("spark_${name}_test" "${spark_python}" "${source}" MARKER "not slow" LIMIT ${spark_limit} LABELS ${labels} LOCK
+                     cluster ENVIRONMENT ${spark_environment})
 endforeach()
 thalweg_add_pytest(spark_long_test "${spark_python}" "${CMAKE_CURRENT_SOURCE_DIR}/spark" MARKER slow LIMIT ${long_limit} LABELS long
                    ENVIRONMENT ${spark_environment})
 thalweg_add_example(spark_digits.py COMMAND "${spark_python}" "${PROJECT_SOURCE_DIR}/examples/spark_digits.py" LABELS spark LIMIT
-                    ${spark_limit} ENVIRONMENT ${python_environment})
+                    ${spark_limit} LOCK cluster ENVIRONMENT ${python_environment})

@@ -59,7 +59,8 @@ void expect_transform(const Shape& shape, ops::FourierOptions options, bool comp
         transformed(row_of(inputs[0], complex ? inputs[1] : Tensor(), row, length), options.inverse);
     for (int64_t k = 0; k < kept; ++k) {
       const std::complex<double> actual{y[0].data<double>()[row * kept + k], y[1].data<double>()[row * kept + k]};
-      ASSERT_LT(std::abs(actual - expected[static_cast<size_t>(k)]), 1e-9 * static_cast<double>(length)) << row << ' ' << k;
+      ASSERT_LT(std::abs(actual - expected[static_cast<size_t>(k)]), 1e-9 * static_cast<double>(length))
+          << row << ' ' << k;
     }
   }
 }
@@ -101,7 +102,9 @@ TEST(Fourier, NamesLengthsThatCannotBe) {
   Value* free = graph.input("free", {DType::kF32, {2, kFree}});
   Value* x = graph.input("x", {DType::kF32, {2, 8}});
   EXPECT_THAT(error_text([&] { ops::fourier({free, nullptr}); }), HasSubstr("needs to know its size"));
-  EXPECT_THAT(error_text([&] { ops::fourier({x, nullptr}, {.length = int64_t{1} << 40}); }),
+  EXPECT_THAT(error_text([&] {
+                ops::fourier({x, nullptr}, {.length = int64_t{1} << 40});
+              }),
               HasSubstr("a Fourier transform of length 1099511627776"));
   EXPECT_THAT(error_text([&] { ops::fourier({x, nullptr}, {.length = 65537}); }), HasSubstr("the prime length 65537"));
   EXPECT_THAT(error_text([&] { ops::fourier({x, nullptr}, {.kept = 9}); }), HasSubstr("9 results are wanted"));

@@ -62,8 +62,8 @@ std::vector<float> read(const ops::GridSampleOptions& options, const std::vector
   Value* x = graph.input("x", {DType::kF32, {1, 1, height, width}});
   Value* grid = graph.input("grid", {DType::kF32, {1, 1, count, 2}});
   graph.mark_output(ops::grid_sample(x, grid, options));
-  const Tensor y = run_graph(graph, {Tensor::from<float>({1, 1, height, width}, picture),
-                                     Tensor::from<float>({1, 1, count, 2}, places)})[0];
+  const Tensor y = run_graph(
+      graph, {Tensor::from<float>({1, 1, height, width}, picture), Tensor::from<float>({1, 1, count, 2}, places)})[0];
   return {y.data<float>(), y.data<float>() + y.num_elements()};
 }
 

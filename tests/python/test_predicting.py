@@ -179,7 +179,7 @@ MISTAKES = {
     "no picture": ("pictures", b"abc", "picture 0: "),
     "pixels of numbers": ("pictures", [np.zeros((2, 2, 2, 2), "uint8")], "takes f32"),
     "a frame for pictures": ("pictures", pd.DataFrame({"a": [1]}), "it takes pictures"),
-    "a text for a table": ("table", "Ulm", "'?Ulm'?: the model's file says that it takes columns"),
+    "a text for a table": ("table", "Ulm", "'Ulm': the model's file says that it takes columns"),
     "a column is missing": ("table", {"city": "Ulm", "age": 3}, "size"),
     "a row lacks a column": ("table", [{"city": "Ulm", "age": 3, "size": 1.0}, {"city": "Ulm"}], "row 1 has no 'age'"),
 }
@@ -192,10 +192,10 @@ def test_mistakes_are_explained(mistake, request):
         thalweg.load(request.getfixturevalue(model)).predict(given)
 
 
-def test_a_file_that_says_nothing_of_pictures(folder, capfd):
+def test_a_file_that_says_nothing_of_pictures(folder):
     model = thalweg.Model(nn.Sequential(nn.Flatten(), nn.Linear(192, 3)), [thalweg.Input((None, 3, 8, 8))])
-    assert model.predict(folder / "photo.jpg").shape == (3,)
-    assert "does not say how images become its input" in capfd.readouterr().err
+    with pytest.warns(RuntimeWarning, match="does not say how images become its input"):
+        assert model.predict(folder / "photo.jpg").shape == (3,)
     free = thalweg.Model(nn.Conv2d(3, 1, 1), [thalweg.Input((None, 3, None, None))])
     with pytest.raises(ValueError, match="takes images of any size"):
         free.predict(folder / "photo.jpg")

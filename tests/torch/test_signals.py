@@ -14,7 +14,7 @@ def real(z):
 
 
 TRANSFORMS = {
-    "complex": (lambda x: real(torch.fft.fft(x)) + real(torch.fft.ifft(x)), (3, 4, 12)),
+    "complex": (lambda x: real(torch.fft.fft(x)) + real(torch.fft.ifft(x).resolve_conj()), (3, 4, 12)),
     "halves": (lambda x: real(torch.fft.rfft(x, norm="ortho"))[..., :4, :] + real(torch.fft.rfft(x, n=8))[..., :4, :], (3, 4, 12)),
     "there and back": (lambda x: torch.fft.irfft(torch.fft.rfft(x), n=x.shape[-1]) + torch.fft.ifft(torch.fft.fft(x)).real, (3, 15)),
     "another dimension": (lambda x: torch.fft.fft(x, dim=1, norm="forward").abs(), (3, 10, 4)),
@@ -31,7 +31,7 @@ TRANSFORMS = {
 }
 COMPLEX = {
     "arithmetic": lambda z: real((z * z.conj() + 2 * z - z * 1j) / (1 + z * z) + z**2),
-    "movement": lambda z: real(torch.cat([z, z.flip(1)], 1).transpose(1, 2)[:, 1:].reshape(-1, 6)),
+    "movement": lambda z: real(torch.cat([z, z.flip(1)], 1).transpose(1, 2)[:, 1:].reshape(-1, 8)),
     "parts": lambda z: torch.stack([z.real, z.imag, z.abs()], 1) - torch.view_as_complex(torch.stack([z.imag, z.real], -1)).real[:, None],
     "rotation": lambda z: real(z * torch.polar(torch.ones(3), torch.arange(3.0))),
     "sums": lambda z: real(z.sum(1) + z.mean(1) - (-z)[:, 0]),

@@ -60,8 +60,8 @@ struct GridSampleOptions {
   std::string padding_mode = "zeros";  ///< zeros, border, reflection: what lies outside of the picture
   bool align_corners = false;          ///< -1 and 1 are the middles of the outermost elements, not their edges
 };
-/// `x` [N, C, H, W] read at the places of `grid` [N, H', W', 2], (across, down) from -1 to 1: [N, C, H', W']. The grid is
-/// f32, or f64 if x is.
+/// `x` [N, C, H, W] read at the places of `grid` [N, H', W', 2], (across, down) from -1 to 1: [N, C, H', W']. The grid
+/// is f32, or f64 if x is.
 Value* grid_sample(Value* x, Value* grid, const GridSampleOptions& options = {}, const std::string& name = "");
 
 }  // namespace thalweg::ops

@@ -4,6 +4,7 @@ import torch
 import torch.utils._pytree as pytree
 
 from thalweg._core import Value
+from thalweg._torch.complex_numbers import Complex
 from thalweg._torch.free import Deferred, FreeSize, Repeated, size_from
 from thalweg._torch.problems import Missing
 
@@ -42,7 +43,7 @@ def is_random(target):
 def fold(node, arguments, named):
     """The result of an operator whose arguments are all known; None if they are not, or cannot be used for this."""
     leaves = pytree.tree_leaves((arguments, named))
-    if is_random(node.target) or any(isinstance(leaf, (Value, Deferred, Missing)) for leaf in leaves):
+    if is_random(node.target) or any(isinstance(leaf, (Value, Complex, Deferred, Missing)) for leaf in leaves):
         return None
     if not any(isinstance(leaf, (Repeated, FreeSize)) for leaf in leaves):
         return node.target(*arguments, **named)

@@ -146,6 +146,10 @@ def _by_number(normalization, length):
     return {"none": 1, "ortho": length**-0.5, "all": 1 / length}[_NORMS[normalization]]
 
 
+def _with_zeros(x, margins):
+    return ops.pad(x, margins, "constant", 0.0)
+
+
 def _window(converter, window, win_length, n_fft):
     """As long as a frame, with zeros on both sides; None if there is none to multiply with."""
     if window is None and win_length == n_fft:
@@ -153,7 +157,7 @@ def _window(converter, window, win_length, n_fft):
     dtype = part_dtype(converter.dtype())
     window = converter.value(torch.ones(win_length) if window is None else window, dtype)
     before = (n_fft - win_length) // 2
-    return ops.pad(window, [before, n_fft - win_length - before]) if win_length < n_fft else window
+    return _with_zeros(window, [before, n_fft - win_length - before]) if win_length < n_fft else window
 
 
 @_with_parts(["stft.default", "stft.center"])
@@ -191,13 +195,13 @@ def _overlapped(x, hop):
     frames, size = x.shape[-2], x.shape[-1]
     lead = [0 if extent is None else extent for extent in x.shape[:-2]]
     pieces = -(-size // hop)
-    whole = ops.pad(x, [0] * (2 * x.ndim - 1) + [pieces * hop - size]) if pieces * hop != size else x
+    whole = _with_zeros(x, [0] * (2 * x.ndim - 1) + [pieces * hop - size]) if pieces * hop != size else x
     total = None
     for piece in range(pieces):
         part = ops.slice(whole, [piece * hop], [(piece + 1) * hop], [x.ndim - 1])
         margins = [0] * (2 * x.ndim)
         margins[x.ndim - 2], margins[2 * x.ndim - 2] = piece, pieces - 1 - piece
-        part = ops.pad(part, margins) if pieces > 1 else part
+        part = _with_zeros(part, margins) if pieces > 1 else part
         total = part if total is None else total + part
     total = ops.reshape(total, [*lead, (frames + pieces - 1) * hop])
     return ops.slice(total, [0], [(frames - 1) * hop + size], [total.ndim - 1])
@@ -234,4 +238,4 @@ def istft(
     end = begin + length if length is not None else size - begin
     signal = ops.slice(signal, [begin], [min(end, size)], [signal.ndim - 1])
     signal = signal / ops.slice(weight, [begin], [min(end, size)], [0])
-    return ops.pad(signal, [0] * (2 * signal.ndim - 1) + [end - size]) if end > size else signal
+    return _with_zeros(signal, [0] * (2 * signal.ndim - 1) + [end - size]) if end > size else signal

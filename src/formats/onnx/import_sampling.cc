@@ -142,10 +142,10 @@ Value* sampled_whole(const NodeContext& context, Value* x, Value* grid) {
   if (x->shape().rank() != 4 || (!linear && mode != "nearest") || !is_floating(x->dtype())) return nullptr;
   outside_of(context);  // which refuses what is unknown
   grid = ops::cast(grid, x->dtype() == DType::kF64 ? DType::kF64 : DType::kF32);
-  return ops::grid_sample(x, grid,
-                          {linear ? "linear" : "nearest", context.text("padding_mode", "zeros"),
-                           context.flag("align_corners", false)},
-                          context.name());
+  return ops::grid_sample(
+      x, grid,
+      {linear ? "linear" : "nearest", context.text("padding_mode", "zeros"), context.flag("align_corners", false)},
+      context.name());
 }
 
 Value* grid_sample(const NodeContext& context) {

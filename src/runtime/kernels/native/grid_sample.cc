@@ -1,6 +1,6 @@
 // Copyright The Thalweg Authors. SPDX-License-Identifier: Apache-2.0
-// Pictures read at places of a grid. What four neighbours each place has, and their shares, is found once for a block of
-// places and serves all channels.
+// Pictures read at places of a grid. What four neighbours each place has, and their shares, is found once for a block
+// of places and serves all channels.
 #include <algorithm>
 #include <array>
 
