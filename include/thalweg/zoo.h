@@ -99,4 +99,12 @@ std::unique_ptr<Graph> transformer(const TransformerOptions& options = {});
 std::unique_ptr<Graph> build(const std::string& name, const Attributes& options = {});
 std::vector<std::string> names();
 
+struct OptionInfo {
+  std::string name;
+  /// What it is if nobody says it.
+  std::string usual;
+};
+/// Of `build` for the model of this name.
+std::vector<OptionInfo> options(const std::string& name);
+
 }  // namespace thalweg::zoo

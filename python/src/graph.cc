@@ -189,6 +189,7 @@ void bind_graph(nb::module_& module) {
           "op"_a, "inputs"_a.none(), "attributes"_a = nb::dict(), "name"_a = "", kReference, keep,
           "Appends a node of any registered op and returns its outputs; None among the inputs stands for one left out.")
       .def("mark_output", &Graph::mark_output, "value"_a, "name"_a = "")
+      .def("replace_output", &Graph::replace_output, "old"_a, "new"_a, "In the list of outputs only.")
       .def("assign", &Graph::assign, "state"_a, "value"_a, "After each run in training the state takes this value.")
       .def("find", &Graph::find, "name"_a, kReference, keep, "The value of that name, or None.")
       .def_prop_ro("inputs", &Graph::inputs, kReference, keep)

@@ -100,6 +100,14 @@ void bind_model_building(nb::module_& module) {
   auto known = module.def_submodule("zoo", "Known models as graphs with a free batch, by name.");
   known.def("names", zoo::names);
   known.def(
+      "options",
+      [](const std::string& name) {
+        nb::dict result;
+        for (const zoo::OptionInfo& option : zoo::options(name)) result[option.name.c_str()] = option.usual;
+        return result;
+      },
+      "name"_a, "What `build` takes for this model, and what each is if nobody says it, as text.");
+  known.def(
       "build",
       [](const std::string& name, const nb::kwargs& options) { return zoo::build(name, options_from(options)); },
       "name"_a, "options"_a, "A model by its name, such as \"resnet50\", with options such as classes=10.");

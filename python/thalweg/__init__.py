@@ -44,6 +44,7 @@ if TYPE_CHECKING:
     from thalweg.classifier import Classifier
     from thalweg.estimator import Estimator
     from thalweg.optimizing import Optimized, optimize
+    from thalweg.regressor import Regressor
 
 __all__ = [
     "Callback",
@@ -61,6 +62,7 @@ __all__ = [
     "Optimized",
     "Optimizer",
     "RateCurve",
+    "Regressor",
     "Scheme",
     "TrainState",
     "Trainer",
@@ -83,7 +85,13 @@ __all__ = [
 
 
 # What takes long to import and not every program needs.
-_LATER = {"Classifier": "classifier", "Estimator": "estimator", "Optimized": "optimizing", "optimize": "optimizing"}
+_LATER = {
+    "Classifier": "classifier",
+    "Estimator": "estimator",
+    "Optimized": "optimizing",
+    "Regressor": "regressor",
+    "optimize": "optimizing",
+}
 
 
 def __getattr__(name):

@@ -234,7 +234,7 @@ class Estimator:
     def _work(self, model, train, validation, resume, scheme, options):
         """What each process does."""
         beginning = _Beginning(lambda: self._begin(model))
-        trainer = self._trainer(model, scheme, [beginning], options)
+        trainer = self._trainer(model, scheme, [beginning], options, self._training_loss())
         if resume is not None:
             trainer.resume(resume)
         try:
@@ -336,10 +336,18 @@ class Estimator:
         for dtypes in itertools.product(*(_dtypes_for(dtype) for dtype, _ in types)):
             inputs = [Input((None, *shape[1:]), dtype, name) for dtype, (_, shape), name in zip(dtypes, types, names)]
             try:
-                return Model(self.model, inputs, **seed)
+                return self._model_of(self.model, inputs, **seed)
             except Error as error:
                 failures.append(f"{error} (for {', '.join(f'{value.dtype}{value.shape}' for value in inputs)})")
         raise InputError(f"the module does not fit X: {'; '.join(failures)}")
+
+    def _model_of(self, module, inputs, **seed):
+        """A hook."""
+        return Model(module, inputs, **seed)
+
+    def _training_loss(self):
+        """What fit makes small; a hook."""
+        return self.loss
 
     def _checked_seed(self):
         try:
@@ -434,7 +442,7 @@ class Estimator:
             raise InputError(f"validation is a pair (X, y) or a dataset, not a {type(given).__name__}")
         return self._dataset(model, given, None)
 
-    def _trainer(self, model, scheme=None, watchers=(), defaults=None):
+    def _trainer(self, model, scheme=None, watchers=(), defaults=None, loss=None):
         """``defaults`` are options that what the user has set goes before."""
         show, callbacks = progress_callback(self.progress)
         given = {
@@ -457,4 +465,4 @@ class Estimator:
         for name in (self.options or {}).keys() & given.keys():
             raise InputError(f"'{name}' is an argument of the estimator itself: leave it out of options")
         chosen = {name: value for name, value in {**given, **(self.options or {})}.items() if value is not None}
-        return Trainer(model, self.loss, self.optimizer, **{**(defaults or {}), **chosen})
+        return Trainer(model, self.loss if loss is None else loss, self.optimizer, **{**(defaults or {}), **chosen})

@@ -1,5 +1,6 @@
 // Copyright The Thalweg Authors. SPDX-License-Identifier: Apache-2.0
 #include <cmath>
+#include <limits>
 
 #include "nn/metrics/inputs.h"
 #include "nn/metrics/mean_metric.h"
@@ -28,24 +29,36 @@ class MeanLoss : public MeanMetric {
 
 class ElementError : public MeanMetric {
  public:
-  ElementError(const char* name, double (*measure)(double difference)) : MeanMetric(name, false), measure_(measure) {}
+  ElementError(const char* name, double (*measure)(double prediction, double label))
+      : MeanMetric(name, false), measure_(measure) {}
 
   void add(const Tensor& predictions, const Tensor& labels) override {
     const PairBatch batch = pair_batch(name(), predictions, labels);
     double sum = 0.0;
     for (int64_t i = 0; i < batch.count; ++i) {
-      sum += measure_(batch.predictions.data<double>()[i] - batch.labels.data<double>()[i]);
+      sum += measure_(batch.predictions.data<double>()[i], batch.labels.data<double>()[i]);
     }
     accumulate(sum, static_cast<double>(batch.count));
   }
 
  private:
-  double (*measure_)(double difference);
+  double (*measure_)(double prediction, double label);
 };
 
-double magnitude(double difference) { return std::fabs(difference); }
+double magnitude(double prediction, double label) { return std::fabs(prediction - label); }
 
-double square(double difference) { return difference * difference; }
+double square(double prediction, double label) { return (prediction - label) * (prediction - label); }
+
+/// Of the label. One of zero is taken for the least number that is not, as scikit-learn does.
+double share(double prediction, double label) {
+  return std::fabs(prediction - label) / std::fmax(std::fabs(label), std::numeric_limits<double>::epsilon());
+}
+
+class RootMeanSquare : public ElementError {
+ public:
+  RootMeanSquare() : ElementError("rmse", square) {}
+  double value() const override { return std::sqrt(ElementError::value()); }
+};
 
 }  // namespace
 
@@ -54,5 +67,9 @@ MetricPtr mean_loss() { return std::make_unique<MeanLoss>(); }
 MetricPtr mean_absolute_error() { return std::make_unique<ElementError>("mae", magnitude); }
 
 MetricPtr mean_squared_error() { return std::make_unique<ElementError>("mse", square); }
+
+MetricPtr root_mean_squared_error() { return std::make_unique<RootMeanSquare>(); }
+
+MetricPtr mean_absolute_percentage_error() { return std::make_unique<ElementError>("mape", share); }
 
 }  // namespace thalweg::metrics

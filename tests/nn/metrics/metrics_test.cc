@@ -84,6 +84,25 @@ TEST(Metrics, NdcgFollowsScikitLearn) {
   EXPECT_NEAR(value_over(ndcg(5), scores, relevant), 0.20516772250751295, 1e-12);
 }
 
+/// sklearn.metrics of 1.9 gave the figures.
+TEST(Metrics, RegressionFollowsScikitLearn) {
+  const Tensor predictions = floats({5, 1}, {2.5F, 0, 2, 8, 1e6F}), wanted = floats({5}, {3, -0.5F, 2, 7, 999990});
+  EXPECT_NEAR(value_over(root_mean_squared_error(), predictions, wanted), 4.505552130427524, 1e-12);
+  EXPECT_NEAR(value_over(mean_absolute_percentage_error(), predictions, wanted), 0.2619067619047621, 1e-12);
+  EXPECT_NEAR(value_over(coefficient_of_determination(), predictions, wanted), 0.9999999998731217, 1e-14);
+  const Tensor rows = floats({3, 2}, {0, 2, -1, 2, 8, -5}), targets = floats({3, 2}, {0.5F, 1, -1, 1, 7, -6});
+  EXPECT_NEAR(value_over(coefficient_of_determination(), rows, targets), 0.9368005266622779, 1e-12);
+  const Tensor same = floats({2}, {4, 4});
+  EXPECT_EQ(value_over(coefficient_of_determination(), same, same), 1);
+  EXPECT_EQ(value_over(coefficient_of_determination(), floats({2}, {4, 5}), same), 0);
+  EXPECT_THAT(error_text([&] {
+                const MetricPtr metric = coefficient_of_determination();
+                metric->add(rows, targets);
+                metric->add(same, same);
+              }),
+              HasSubstr("rows of 1 numbers after rows of 2"));
+}
+
 /// Splitting into batches, or over two workers that merge, must not change anything.
 TEST(Metrics, BatchesAndMergesAddUp) {
   for (const std::string& name : metric_names()) {
@@ -106,7 +125,7 @@ TEST(Metrics, BatchesAndMergesAddUp) {
     parts->merge(other->state());
     EXPECT_NEAR(parts->value(), whole->value(), 1e-12) << name;
     EXPECT_FALSE(std::isnan(whole->value())) << name;
-    EXPECT_GT(whole->value(), 0.0) << name;
+    EXPECT_TRUE(whole->value() > 0.0 || name == "r2") << name;
     EXPECT_NE(other->value(), whole->value()) << name;
     parts->reset();
     EXPECT_TRUE(std::isnan(parts->value())) << name;
