@@ -63,7 +63,12 @@ class GraphRunner {
   std::shared_ptr<Segment> segment_for(SegmentCache& cache, const Contents& contents, const std::vector<bool>& done);
   /// The caller holds the weights alone.
   std::shared_ptr<Segment> compile(const Contents& contents, const std::vector<bool>& done);
-  void run_segment(const Segment& segment, Contents& contents, std::vector<ProgramProfile>* profile);
+  void run_segment(Segment& segment, Contents& contents, std::vector<ProgramProfile>* profile);
+  /// True if the segment is to be compiled anew.
+  bool run_program(const Segment& segment, const std::vector<Tensor>& inputs, Contents& contents,
+                   std::vector<ProgramProfile>* profile);
+  /// For what was measured since it was compiled.
+  void compile_anew(Segment& segment);
   void run_host_node(const Node& node, Contents& contents, std::vector<ProgramProfile>* profile);
   /// What is given, or the content of a constant or weight; undefined if there is nothing.
   Tensor find(const Value* value, const Contents& contents) const;

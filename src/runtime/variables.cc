@@ -93,6 +93,14 @@ std::shared_ptr<const void> Variables::borrow(size_t index) const {
   return {content, content->raw()};
 }
 
+Tensor Variables::view(size_t index) const {
+  const Entry& entry = entries_[index];
+  if (!entry.layout.is_plain()) return read(index);
+  const std::shared_ptr<const void> content = borrow(index);
+  return Tensor::borrow(entry.layout.dtype(), entry.layout.shape(), const_cast<void*>(content.get()),
+                        std::const_pointer_cast<void>(content));
+}
+
 bool Variables::stores_elsewhere() const {
   return std::any_of(entries_.begin(), entries_.end(), [](const Entry& entry) { return entry.load != nullptr; });
 }

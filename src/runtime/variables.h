@@ -39,6 +39,9 @@ class Variables {
   void* data(size_t index) const;
   /// The content in its layout, valid as long as the pointer lives; fetched if it is stored elsewhere.
   std::shared_ptr<const void> borrow(size_t index) const;
+  /// The content as a plain tensor for whoever only reads it and soon lets go of it: not copied if it lies plain.
+  Tensor view(size_t index) const;
+  bool stored_elsewhere(size_t index) const { return entries_[index].load != nullptr; }
   /// True if an entry is stored elsewhere, and so cannot be written to.
   bool stores_elsewhere() const;
   bool is_parameter(size_t index) const { return entries_[index].parameter; }
