@@ -40,10 +40,10 @@ int64_t preemptions() {
 /// The time of a run that nobody disturbed, if there is one within a few.
 double undisturbed_seconds(const TuningCandidate& candidate) {
   double least = std::numeric_limits<double>::infinity();
-  for (int repeat = 0; repeat < kRepeats && least < kLongest; ++repeat) {
+  for (int repeat = 0; repeat < kRepeats; ++repeat) {
     const int64_t before = preemptions();
     least = std::min(least, candidate.run());
-    if (preemptions() == before) break;
+    if (preemptions() == before || least > kLongest) break;
   }
   return least;
 }
