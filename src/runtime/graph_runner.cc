@@ -95,6 +95,10 @@ void GraphRunner::clear() {
     const std::lock_guard<std::mutex> lock(root_->mutex);
     root_->segments.clear();
   }
+  {
+    const std::lock_guard<std::mutex> lock(views_mutex_);
+    views_.clear();
+  }
   const std::lock_guard<std::mutex> lock(bodies_mutex_);
   for (const auto& [body, runner] : bodies_) runner->clear();
 }
@@ -133,11 +137,16 @@ std::shared_ptr<GraphRunner::Segment> GraphRunner::compile(const Contents& conte
 
 void GraphRunner::compile_anew(Segment& segment) {
   const std::unique_lock<std::shared_mutex> weights(context_.weights_mutex);
-  const std::shared_ptr<Program> program = segment.pool->program();
+  std::shared_ptr<Program> program = segment.pool->program();
   // Forgotten meanwhile, with all that was compiled for other weights.
   if (&program->variables() != context_.variables.get()) return;
-  segment.pool = std::make_shared<SessionPool>(
-      Program::compile(program->graph().clone(), context_.variables, program->options()));
+  const CompileOptions options = program->options();
+  std::unique_ptr<Graph> graph = program->graph().clone();
+  // The memory of the old one goes before the new one takes its own.
+  segment.tuning = nullptr;
+  segment.pool = nullptr;
+  program = nullptr;
+  segment.pool = std::make_shared<SessionPool>(Program::compile(std::move(graph), context_.variables, options));
 }
 
 std::shared_ptr<GraphRunner::Segment> GraphRunner::SegmentCache::find(const Contents& contents) {
@@ -167,7 +176,12 @@ Tensor GraphRunner::find(const Value* value, const Contents& contents) const {
   if (given.defined() || value->kind() == Value::Kind::kComputed || value->kind() == Value::Kind::kInput) return given;
   if (value->kind() == Value::Kind::kConstant) return value->data();
   const std::shared_lock<std::shared_mutex> lock(context_.weights_mutex);
-  return context_.variables->read(context_.variables->index(value->name()));
+  const size_t index = context_.variables->index(value->name());
+  if (!context_.variables->stored_elsewhere(index)) return context_.variables->read(index);
+  const std::lock_guard<std::mutex> views(views_mutex_);
+  Tensor& view = views_[value];
+  if (!view.defined()) view = context_.variables->view(index);
+  return view;
 }
 
 bool GraphRunner::complete(const Contents& contents) const {
@@ -194,7 +208,11 @@ std::vector<Tensor> GraphRunner::run(const std::vector<Tensor>& inputs, std::vec
     cache = &path.back()->next;
   }
   std::vector<Tensor> results;
-  for (const Value* output : graph_.outputs()) results.push_back(find(output, contents));
+  for (const Value* output : graph_.outputs()) {
+    results.push_back(find(output, contents));
+    // Whoever gets it may write to it.
+    if (output->kind() == Value::Kind::kParameter) results.back() = results.back().clone();
+  }
   return results;
 }
 
@@ -203,25 +221,35 @@ void GraphRunner::run_segment(Segment& segment, Contents& contents, std::vector<
   if (segment.outputs.empty()) return;
   std::vector<Tensor> inputs;
   for (const size_t input : segment.inputs) inputs.push_back(contents[input]);
-  if (run_program(segment, inputs, contents, profile)) compile_anew(segment);
+  if (!run_program(segment, inputs, contents, profile)) return;
+  try {
+    compile_anew(segment);
+  } catch (const std::exception&) {
+    clear();  // the next run begins from the start
+  }
 }
 
 bool GraphRunner::run_program(const Segment& segment, const std::vector<Tensor>& inputs, Contents& contents,
                               std::vector<ProgramProfile>* profile) {
   const std::shared_lock<std::shared_mutex> lock(context_.weights_mutex);
+  TW_REQUIRE(segment.pool != nullptr, context_.name, ": could not be compiled anew in another thread");
+  std::unique_ptr<Session> session = segment.pool->take();
   const auto begin = std::chrono::steady_clock::now();
-  std::vector<Tensor> results = segment.pool->run(inputs);
+  std::vector<Tensor> results = session->run(inputs);
   const std::chrono::duration<double> elapsed = std::chrono::steady_clock::now() - begin;
   for (size_t i = 0; i < results.size(); ++i) contents[segment.outputs[i]] = std::move(results[i]);
   if (profile != nullptr) {
     constexpr int kTimedRuns = 3;
-    Session session(segment.pool->program());
-    session.run(inputs);
-    session.enable_profile();
-    for (int i = 0; i < kTimedRuns; ++i) session.run(inputs);
-    profile->push_back(segment.pool->program()->profile(session.step_milliseconds()));
+    Session timed(segment.pool->program());
+    timed.run(inputs);
+    timed.enable_profile();
+    for (int i = 0; i < kTimedRuns; ++i) timed.run(inputs);
+    profile->push_back(segment.pool->program()->profile(timed.step_milliseconds()));
   }
-  return segment.tuning != nullptr && segment.tuning->after_run(elapsed.count());
+  const bool better =
+      segment.tuning != nullptr && segment.tuning->after_run(elapsed.count(), session->idle_memory());
+  segment.pool->give_back(std::move(session));
+  return better;
 }
 
 GraphRunner& GraphRunner::body_runner(const Graph& body) {

@@ -80,6 +80,10 @@ class GraphRunner {
   RunnerContext& context_;
   size_t num_values_ = 0;
   std::unique_ptr<SegmentCache> root_;
+  /// Of weights that are stored elsewhere and that nodes read which the host executes: to fetch them in every run would
+  /// take as long as some loops.
+  mutable std::mutex views_mutex_;
+  mutable std::map<const Value*, Tensor> views_;
   std::mutex bodies_mutex_;
   std::map<const Graph*, std::unique_ptr<GraphRunner>> bodies_;
   /// They stay as long as the graph does, whose attributes they follow from.

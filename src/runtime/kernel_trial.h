@@ -1,22 +1,29 @@
 // Copyright The Thalweg Authors. SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <cstddef>
 #include <map>
+#include <span>
 
 #include "runtime/aligned_buffer.h"
 #include "runtime/kernel.h"
 
 namespace thalweg {
 
-/// What kernels that are tried one after another compute on: each has the same inputs and outputs, at most in another
-/// layout. Nobody looks at the numbers.
+/// What kernels that are tried one after another compute on. Nobody looks at the numbers.
 class TrialMemory {
  public:
   enum class Use { kInput, kDerived, kOutput, kScratch };
-  /// At least so many bytes; nullptr if that is none. Whoever asks for more than there are moves them.
+  /// Memory that others do not need just now, of any content; until something else is lent.
+  void lend(std::span<std::byte> memory) { lent_ = memory; }
+  /// A run begins: what the one before got is free.
+  void start() { taken_ = 0; }
+  /// At least so many bytes; nullptr if that is none. From what is lent, or else memory of its own.
   void* get(Use use, size_t index, size_t bytes);
 
  private:
+  std::span<std::byte> lent_;
+  size_t taken_ = 0;
   std::map<std::pair<Use, size_t>, AlignedBuffer> buffers_;
 };
 

@@ -42,7 +42,7 @@ bool LaterTuning::settled() const {
   return settled_;
 }
 
-bool LaterTuning::after_run(double seconds) {
+bool LaterTuning::after_run(double seconds, std::span<std::byte> memory) {
   const std::unique_lock<std::mutex> lock(mutex_, std::try_to_lock);
   if (!lock.owns_lock() || settled_) return false;
   // The first run arranges weights and touches memory for the first time; somebody waits for its answer.
@@ -50,11 +50,13 @@ bool LaterTuning::after_run(double seconds) {
   run_seconds_ = run_seconds_ == 0 ? seconds : std::min(run_seconds_, seconds);
   credit_ += kShare * seconds;
   const ThreadLease lease(program_->options().threads);
+  memory_.lend(memory);
   while (credit_ > 0 && !settled_) {
     const auto begin = std::chrono::steady_clock::now();
     measure();
     credit_ -= std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
   }
+  memory_.lend({});
   return settled_ && changed_;
 }
 

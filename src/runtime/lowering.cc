@@ -77,7 +77,20 @@ Lowering::Version& Lowering::source_version(const Value* value) {
   return state.versions.empty() ? source_version(state.lazy_source) : state.versions.front();
 }
 
-int Lowering::materialize(const Value* value, const Layout& layout, bool adopt) {
+bool Lowering::stored_elsewhere(const ValueState& state) const {
+  return state.fixed && state.variable >= 0 &&
+         program_.variables_->stored_elsewhere(static_cast<size_t>(state.variable));
+}
+
+int Lowering::arranged(ValueState& state, const Layout& layout) {
+  const int buffer = new_buffer(Buffer::Kind::kConstant, layout.bytes());
+  program_.buffers_[static_cast<size_t>(buffer)].constant =
+      program_.variables_->arranged(static_cast<size_t>(state.variable), layout);
+  state.versions.push_back({layout, buffer});
+  return buffer;
+}
+
+int Lowering::materialize(const Value* value, const Layout& layout, bool once) {
   ValueState& state = values_.at(value);
   for (const Version& version : state.versions) {
     if (version.layout != layout) continue;
@@ -85,7 +98,8 @@ int Lowering::materialize(const Value* value, const Layout& layout, bool adopt) 
     if (state.variable >= 0) program_.variables_->pin(static_cast<size_t>(state.variable));
     return version.buffer;
   }
-  if (adopt && state.variable >= 0 && !program_.variables_->pinned(static_cast<size_t>(state.variable))) {
+  if (!once && stored_elsewhere(state)) return arranged(state, layout);
+  if (!once && state.variable >= 0 && !program_.variables_->pinned(static_cast<size_t>(state.variable))) {
     const auto index = static_cast<size_t>(state.variable);
     program_.variables_->adopt(index, layout);
     program_.variables_->pin(index);
@@ -133,11 +147,10 @@ Tensor Lowering::content(const Value* value) const {
 int Lowering::derive(const Value* value, DerivedInput& derived) {
   const ValueState& state = values_.at(value);
   const bool fixed = state.fixed;
-  // What is stored elsewhere can be fetched again: it need not stay in memory for what is read once.
-  const bool stored = state.variable >= 0 && program_.variables_->stored_elsewhere(static_cast<size_t>(state.variable));
   Step step;
   step.label = derived.kernel->name + " " + value->name();
-  step.inputs = {materialize(value, derived.kernel->inputs[0], !(fixed && stored))};
+  // What is stored elsewhere can be fetched again, and need not stay in memory for what is derived once.
+  step.inputs = {materialize(value, derived.kernel->inputs[0], stored_elsewhere(state))};
   const int buffer =
       new_buffer(fixed ? Buffer::Kind::kPersistent : Buffer::Kind::kArena, derived.kernel->outputs[0].bytes());
   step.outputs = {buffer};

@@ -175,6 +175,8 @@ class Session {
   /// Mean milliseconds of each step since enable_profile.
   std::vector<double> step_milliseconds() const;
   Program& program() const { return *program_; }
+  /// Where values lie while a run is under way; in between anybody may use it.
+  std::span<std::byte> idle_memory() const { return {static_cast<std::byte*>(arena_.data()), arena_.bytes()}; }
   /// What random ops mix into their seeds; a resumed run sets it to continue the same sequence.
   void set_step(uint64_t step) { step_ = step; }
   uint64_t step() const { return step_; }
