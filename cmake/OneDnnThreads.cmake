@@ -1,5 +1,6 @@
 # A copy of oneDNN's library whose parallel regions run on libthalweg_threads: it asks for that library instead of libgomp,
-# and for its entry points by the names they have there, so that a libgomp in the same process cannot take their place.
+# and for its entry points by the names they have there, so that a libgomp in the same process cannot take their place. Its
+# references to itself are bound (bind_inside.py): to have them looked up took half of the time of loading us.
 # Made once, when CMake runs; DNNL::dnnl is that copy from here on, and onednn_library its path. oneDNN looks for what it
 # needs beside itself, where the build puts libthalweg_threads.
 
@@ -12,7 +13,11 @@ foreach(name GOMP_parallel GOMP_barrier omp_get_thread_num omp_get_num_threads o
 endforeach()
 file(REAL_PATH "${OneDNN_LIBRARY}" onednn_original)
 file(SIZE "${onednn_original}" onednn_bytes)
-set(onednn_made_of "${onednn_original} ${onednn_bytes} ${thalweg_threads_soname}\n${onednn_renamed}")
+find_program(PYTHON3 python3 HINTS "${THALWEG_DEPS}/python-venv/bin" REQUIRED)
+set(onednn_binder "${CMAKE_CURRENT_LIST_DIR}/bind_inside.py")
+file(SHA256 "${onednn_binder}" onednn_binder_version)
+set(onednn_made_of
+    "${onednn_original} ${onednn_bytes} ${thalweg_threads_soname} ${onednn_binder_version}\n${onednn_renamed}")
 set(onednn_stamp "${CMAKE_BINARY_DIR}/onednn_threads.stamp")
 set(onednn_made_before "")
 if(EXISTS "${onednn_stamp}" AND EXISTS "${onednn_library}")
@@ -31,6 +36,7 @@ if(NOT onednn_made_before STREQUAL onednn_made_of)
   if(onednn_undefined MATCHES " (GOMP|GOACC|omp)_[a-z_]+")
     message(FATAL_ERROR "${OneDNN_LIBRARY} calls${CMAKE_MATCH_0}, which src/threads/openmp.cc does not have")
   endif()
+  execute_process(COMMAND "${PYTHON3}" "${onednn_binder}" "${onednn_library}.part" COMMAND_ERROR_IS_FATAL ANY)
   file(RENAME "${onednn_library}.part" "${onednn_library}")
   file(WRITE "${onednn_stamp}" "${onednn_made_of}")
 endif()

@@ -9,7 +9,9 @@
 #include "base/limits.h"
 #include "base/text.h"
 #include "runtime/compile_for_inference.h"
+#include "runtime/later_tuning.h"
 #include "runtime/segment_builder.h"
+#include "runtime/tuner.h"
 #include "thalweg/stored_types.h"
 
 namespace thalweg {
@@ -30,6 +32,7 @@ struct GraphRunner::Segment {
   std::vector<TensorType> types;
   std::vector<std::pair<size_t, Tensor>> contents;
   std::shared_ptr<SessionPool> pool;  // null if there is nothing to compute
+  std::unique_ptr<LaterTuning> tuning;
   std::vector<size_t> outputs;
   std::vector<std::pair<size_t, Tensor>> known;
   std::vector<size_t> host_nodes;
@@ -92,6 +95,10 @@ void GraphRunner::clear() {
     const std::lock_guard<std::mutex> lock(root_->mutex);
     root_->segments.clear();
   }
+  {
+    const std::lock_guard<std::mutex> lock(views_mutex_);
+    views_.clear();
+  }
   const std::lock_guard<std::mutex> lock(bodies_mutex_);
   for (const auto& [body, runner] : bodies_) runner->clear();
 }
@@ -118,11 +125,28 @@ std::shared_ptr<GraphRunner::Segment> GraphRunner::compile(const Contents& conte
   options.threads = context_.options.threads;
   options.math = context_.options.math;
   options.tuning = context_.options.tuning;
+  options.tune_later = options.tuning == Tuning::kMeasured;
   std::vector<Tensor> inputs;
   for (const size_t input : segment->inputs) inputs.push_back(contents[input]);
-  segment->pool = std::make_shared<SessionPool>(compile_for_inference(
-      std::move(plan.graph), context_.variables, usable_precision(context_.options.precision), options, inputs));
+  const auto program = compile_for_inference(std::move(plan.graph), context_.variables,
+                                             usable_precision(context_.options.precision), options, inputs);
+  segment->pool = std::make_shared<SessionPool>(program);
+  if (options.tune_later) segment->tuning = std::make_unique<LaterTuning>(program, Tuner::for_this_cpu());
   return segment;
+}
+
+void GraphRunner::compile_anew(Segment& segment) {
+  const std::unique_lock<std::shared_mutex> weights(context_.weights_mutex);
+  std::shared_ptr<Program> program = segment.pool->program();
+  // Forgotten meanwhile, with all that was compiled for other weights.
+  if (&program->variables() != context_.variables.get()) return;
+  const CompileOptions options = program->options();
+  std::unique_ptr<Graph> graph = program->graph().clone();
+  // The memory of the old one goes before the new one takes its own.
+  segment.tuning = nullptr;
+  segment.pool = nullptr;
+  program = nullptr;
+  segment.pool = std::make_shared<SessionPool>(Program::compile(std::move(graph), context_.variables, options));
 }
 
 std::shared_ptr<GraphRunner::Segment> GraphRunner::SegmentCache::find(const Contents& contents) {
@@ -152,7 +176,12 @@ Tensor GraphRunner::find(const Value* value, const Contents& contents) const {
   if (given.defined() || value->kind() == Value::Kind::kComputed || value->kind() == Value::Kind::kInput) return given;
   if (value->kind() == Value::Kind::kConstant) return value->data();
   const std::shared_lock<std::shared_mutex> lock(context_.weights_mutex);
-  return context_.variables->read(context_.variables->index(value->name()));
+  const size_t index = context_.variables->index(value->name());
+  if (!context_.variables->stored_elsewhere(index)) return context_.variables->read(index);
+  const std::lock_guard<std::mutex> views(views_mutex_);
+  Tensor& view = views_[value];
+  if (!view.defined()) view = context_.variables->view(index);
+  return view;
 }
 
 bool GraphRunner::complete(const Contents& contents) const {
@@ -172,32 +201,55 @@ std::vector<Tensor> GraphRunner::run(const std::vector<Tensor>& inputs, std::vec
   while (!complete(contents)) {
     require_time();
     path.push_back(segment_for(*cache, contents, done));
-    const Segment& segment = *path.back();
+    Segment& segment = *path.back();
     run_segment(segment, contents, profile);
     for (const size_t node : segment.host_nodes) run_host_node(*graph_.nodes()[node], contents, profile);
     done = segment.done;
     cache = &path.back()->next;
   }
   std::vector<Tensor> results;
-  for (const Value* output : graph_.outputs()) results.push_back(find(output, contents));
+  for (const Value* output : graph_.outputs()) {
+    results.push_back(find(output, contents));
+    // Whoever gets it may write to it.
+    if (output->kind() == Value::Kind::kParameter) results.back() = results.back().clone();
+  }
   return results;
 }
 
-void GraphRunner::run_segment(const Segment& segment, Contents& contents, std::vector<ProgramProfile>* profile) {
+void GraphRunner::run_segment(Segment& segment, Contents& contents, std::vector<ProgramProfile>* profile) {
   for (const auto& [value, tensor] : segment.known) contents[value] = tensor;
-  if (segment.pool == nullptr) return;
+  if (segment.outputs.empty()) return;
   std::vector<Tensor> inputs;
   for (const size_t input : segment.inputs) inputs.push_back(contents[input]);
+  if (!run_program(segment, inputs, contents, profile)) return;
+  try {
+    compile_anew(segment);
+  } catch (const std::exception&) {
+    clear();  // the next run begins from the start
+  }
+}
+
+bool GraphRunner::run_program(const Segment& segment, const std::vector<Tensor>& inputs, Contents& contents,
+                              std::vector<ProgramProfile>* profile) {
   const std::shared_lock<std::shared_mutex> lock(context_.weights_mutex);
-  std::vector<Tensor> results = segment.pool->run(inputs);
+  TW_REQUIRE(segment.pool != nullptr, context_.name, ": could not be compiled anew in another thread");
+  std::unique_ptr<Session> session = segment.pool->take();
+  const auto begin = std::chrono::steady_clock::now();
+  std::vector<Tensor> results = session->run(inputs);
+  const std::chrono::duration<double> elapsed = std::chrono::steady_clock::now() - begin;
   for (size_t i = 0; i < results.size(); ++i) contents[segment.outputs[i]] = std::move(results[i]);
-  if (profile == nullptr) return;
-  constexpr int kTimedRuns = 3;
-  Session session(segment.pool->program());
-  session.run(inputs);
-  session.enable_profile();
-  for (int i = 0; i < kTimedRuns; ++i) session.run(inputs);
-  profile->push_back(segment.pool->program()->profile(session.step_milliseconds()));
+  if (profile != nullptr) {
+    constexpr int kTimedRuns = 3;
+    Session timed(segment.pool->program());
+    timed.run(inputs);
+    timed.enable_profile();
+    for (int i = 0; i < kTimedRuns; ++i) timed.run(inputs);
+    profile->push_back(segment.pool->program()->profile(timed.step_milliseconds()));
+  }
+  const bool better =
+      segment.tuning != nullptr && segment.tuning->after_run(elapsed.count(), session->idle_memory());
+  segment.pool->give_back(std::move(session));
+  return better;
 }
 
 GraphRunner& GraphRunner::body_runner(const Graph& body) {

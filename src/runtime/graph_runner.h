@@ -63,7 +63,12 @@ class GraphRunner {
   std::shared_ptr<Segment> segment_for(SegmentCache& cache, const Contents& contents, const std::vector<bool>& done);
   /// The caller holds the weights alone.
   std::shared_ptr<Segment> compile(const Contents& contents, const std::vector<bool>& done);
-  void run_segment(const Segment& segment, Contents& contents, std::vector<ProgramProfile>* profile);
+  void run_segment(Segment& segment, Contents& contents, std::vector<ProgramProfile>* profile);
+  /// True if the segment is to be compiled anew.
+  bool run_program(const Segment& segment, const std::vector<Tensor>& inputs, Contents& contents,
+                   std::vector<ProgramProfile>* profile);
+  /// For what was measured since it was compiled.
+  void compile_anew(Segment& segment);
   void run_host_node(const Node& node, Contents& contents, std::vector<ProgramProfile>* profile);
   /// What is given, or the content of a constant or weight; undefined if there is nothing.
   Tensor find(const Value* value, const Contents& contents) const;
@@ -75,6 +80,10 @@ class GraphRunner {
   RunnerContext& context_;
   size_t num_values_ = 0;
   std::unique_ptr<SegmentCache> root_;
+  /// Of weights that are stored elsewhere and that nodes read which the host executes: to fetch them in every run would
+  /// take as long as some loops.
+  mutable std::mutex views_mutex_;
+  mutable std::map<const Value*, Tensor> views_;
   std::mutex bodies_mutex_;
   std::map<const Graph*, std::unique_ptr<GraphRunner>> bodies_;
   /// They stay as long as the graph does, whose attributes they follow from.

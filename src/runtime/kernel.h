@@ -30,6 +30,8 @@ struct KernelRequest {
   bool by_name = false;
   /// For candidates that can measure how they would do best; null: by a rule that depends on shapes alone.
   Tuner* tuner = nullptr;
+  /// Not null: what nobody has measured yet is chosen by the rule for now, and this becomes true.
+  bool* unmeasured = nullptr;
   /// The present content of a parameter or constant that is input `index`, up to a factor per output channel (a folded
   /// batch norm); undefined for other values. Null where nobody offers it.
   std::function<Tensor(size_t index)> content = nullptr;

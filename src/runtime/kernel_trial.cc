@@ -7,6 +7,8 @@
 #include <algorithm>
 #include <chrono>
 
+#include "base/flush_denormals.h"
+
 namespace thalweg {
 namespace {
 
@@ -38,6 +40,11 @@ void drop_from_caches(const void* data, size_t bytes) {
 
 void* TrialMemory::get(Use use, size_t index, size_t bytes) {
   if (bytes == 0) return nullptr;
+  const size_t lines = (bytes + kLine - 1) / kLine * kLine;
+  if (lines <= lent_.size() - std::min(taken_, lent_.size())) {
+    taken_ += lines;
+    return lent_.data() + taken_ - lines;
+  }
   AlignedBuffer& buffer = buffers_[{use, index}];
   if (buffer.bytes() < bytes) {
     buffer = AlignedBuffer();
@@ -56,25 +63,28 @@ KernelTrial::KernelTrial(std::unique_ptr<Kernel> kernel, const std::vector<bool>
       fixed_(input_is_fixed),
       threads_(threads) {
   fixed_.resize(kernel_->inputs.size(), false);
-  for (const DerivedInput& derived : kernel_->derived) {
-    derived_.emplace_back(derived.kernel->outputs[0].bytes());
-    derived_states_.push_back(derived.kernel->new_state());
-  }
-  find_memory();
-  for (size_t i = 0; i < kernel_->derived.size(); ++i) run_derived(i);
+  for (const DerivedInput& derived : kernel_->derived) derived_states_.push_back(derived.kernel->new_state());
+}
+
+bool KernelTrial::is_read(size_t input) const {
+  return std::find(kernel_->unread.begin(), kernel_->unread.end(), static_cast<int>(input)) == kernel_->unread.end();
 }
 
 void KernelTrial::find_memory() {
   using Use = TrialMemory::Use;
+  memory_.start();
   inputs_.clear();
   outputs_.clear();
   for (size_t i = 0; i < kernel_->inputs.size(); ++i) {
-    inputs_.push_back(memory_.get(Use::kInput, i, kernel_->inputs[i].bytes()));
+    const bool needed = is_read(i) || !fixed_[i];
+    inputs_.push_back(needed ? memory_.get(Use::kInput, i, kernel_->inputs[i].bytes()) : nullptr);
   }
   for (size_t i = 0; i < kernel_->outputs.size(); ++i) {
     outputs_.push_back(memory_.get(Use::kOutput, i, kernel_->outputs[i].bytes()));
   }
-  for (AlignedBuffer& derived : derived_) inputs_.push_back(derived.data());
+  for (size_t i = 0; i < kernel_->derived.size(); ++i) {
+    inputs_.push_back(memory_.get(Use::kDerived, i, kernel_->derived[i].kernel->outputs[0].bytes()));
+  }
   size_t scratch = kernel_->scratch_bytes;
   for (const DerivedInput& derived : kernel_->derived) scratch = std::max(scratch, derived.kernel->scratch_bytes);
   scratch_ = memory_.get(Use::kScratch, 0, scratch);
@@ -92,14 +102,14 @@ double KernelTrial::seconds() {
   find_memory();
   const size_t own = kernel_->inputs.size();
   for (size_t i = 0; i < own; ++i) {
-    const bool read =
-        std::find(kernel_->unread.begin(), kernel_->unread.end(), static_cast<int>(i)) == kernel_->unread.end();
-    if (fixed_[i] && read) drop_from_caches(inputs_[i], kernel_->inputs[i].bytes());
+    if (fixed_[i] && is_read(i)) drop_from_caches(inputs_[i], kernel_->inputs[i].bytes());
   }
   const auto is_fixed = [&](size_t i) { return fixed_[static_cast<size_t>(kernel_->derived[i].input)]; };
   for (size_t i = 0; i < kernel_->derived.size(); ++i) {
     if (is_fixed(i)) drop_from_caches(inputs_[own + i], kernel_->derived[i].kernel->outputs[0].bytes());
   }
+  // As runs do. Numbers left in memory that is lent may be of that kind, too.
+  const FlushDenormals flush;
   const auto begin = std::chrono::steady_clock::now();
   for (size_t i = 0; i < kernel_->derived.size(); ++i) {
     if (!is_fixed(i)) run_derived(i);

@@ -4,6 +4,8 @@
 #include <algorithm>
 #include <numeric>
 
+#include "base/library_pages.h"
+
 namespace thalweg {
 namespace {
 
@@ -69,7 +71,12 @@ memory::dims to_dnnl(const Shape& shape) {
 }
 
 const dnnl::engine& dnnl_engine() {
-  static const dnnl::engine engine(dnnl::engine::kind::cpu, 0);
+  static const dnnl::engine engine = [] {
+    dnnl::engine made(dnnl::engine::kind::cpu, 0);
+    // Its hundreds of initialisers lie all over the library: 20 MB that are hardly needed again.
+    release_library_pages(reinterpret_cast<const void*>(&dnnl_engine_create));
+    return made;
+  }();
   return engine;
 }
 

@@ -77,7 +77,20 @@ Lowering::Version& Lowering::source_version(const Value* value) {
   return state.versions.empty() ? source_version(state.lazy_source) : state.versions.front();
 }
 
-int Lowering::materialize(const Value* value, const Layout& layout) {
+bool Lowering::stored_elsewhere(const ValueState& state) const {
+  return state.fixed && state.variable >= 0 &&
+         program_.variables_->stored_elsewhere(static_cast<size_t>(state.variable));
+}
+
+int Lowering::arranged(ValueState& state, const Layout& layout) {
+  const int buffer = new_buffer(Buffer::Kind::kConstant, layout.bytes());
+  program_.buffers_[static_cast<size_t>(buffer)].constant =
+      program_.variables_->arranged(static_cast<size_t>(state.variable), layout);
+  state.versions.push_back({layout, buffer});
+  return buffer;
+}
+
+int Lowering::materialize(const Value* value, const Layout& layout, bool once) {
   ValueState& state = values_.at(value);
   for (const Version& version : state.versions) {
     if (version.layout != layout) continue;
@@ -85,7 +98,8 @@ int Lowering::materialize(const Value* value, const Layout& layout) {
     if (state.variable >= 0) program_.variables_->pin(static_cast<size_t>(state.variable));
     return version.buffer;
   }
-  if (state.variable >= 0 && !program_.variables_->pinned(static_cast<size_t>(state.variable))) {
+  if (!once && stored_elsewhere(state)) return arranged(state, layout);
+  if (!once && state.variable >= 0 && !program_.variables_->pinned(static_cast<size_t>(state.variable))) {
     const auto index = static_cast<size_t>(state.variable);
     program_.variables_->adopt(index, layout);
     program_.variables_->pin(index);
@@ -109,23 +123,34 @@ int Lowering::materialize(const Value* value, const Layout& layout) {
   return buffer;
 }
 
-Tensor Lowering::content(const Value* value) const {
-  // Folding a batch norm leaves a product of the weights and a factor per channel.
+namespace {
+
+/// Folding a batch norm leaves a product of the weights and a factor per channel.
+const Value* weights_behind(const Value* value) {
   while (value->producer() != nullptr && value->producer()->op_name() == op::kMul &&
          value->producer()->input(0)->shape() == value->shape()) {
     value = value->producer()->input(0);
   }
+  return value;
+}
+
+}  // namespace
+
+Tensor Lowering::content(const Value* value) const {
+  value = weights_behind(value);
   const auto found = values_.find(value);
   if (found == values_.end()) return {};
-  if (found->second.variable >= 0) return program_.variables_->read(static_cast<size_t>(found->second.variable));
+  if (found->second.variable >= 0) return program_.variables_->view(static_cast<size_t>(found->second.variable));
   return value->data();
 }
 
 int Lowering::derive(const Value* value, DerivedInput& derived) {
-  const bool fixed = values_.at(value).fixed;
+  const ValueState& state = values_.at(value);
+  const bool fixed = state.fixed;
   Step step;
   step.label = derived.kernel->name + " " + value->name();
-  step.inputs = {materialize(value, derived.kernel->inputs[0])};
+  // What is stored elsewhere can be fetched again, and need not stay in memory for what is derived once.
+  step.inputs = {materialize(value, derived.kernel->inputs[0], stored_elsewhere(state))};
   const int buffer =
       new_buffer(fixed ? Buffer::Kind::kPersistent : Buffer::Kind::kArena, derived.kernel->outputs[0].bytes());
   step.outputs = {buffer};
@@ -197,7 +222,9 @@ void Lowering::lower(const Node& node) {
   KernelRequest request{node, {}, by_name ? threads : worthwhile_threads(node, threads), {}};
   request.strict_math = program_.options_.math == Math::kStrict;
   request.by_name = by_name;
+  bool unmeasured = false;
   if (program_.options_.tuning == Tuning::kMeasured && !request.by_name) request.tuner = &Tuner::for_this_cpu();
+  if (program_.options_.tune_later) request.unmeasured = &unmeasured;
   request.content = [&](size_t index) { return content(node.input(index)); };
   for (const Value* input : node.inputs()) {
     request.inputs.push_back(input != nullptr ? primary_layout(input) : Layout());
@@ -208,6 +235,7 @@ void Lowering::lower(const Node& node) {
   step.label = node.name();
   step.threads = request.threads;
   step.kernel = choose_kernel(request, step.declined);
+  if (unmeasured && !fixed) program_.unmeasured_.push_back(lasting(request));
   TW_REQUIRE(step.kernel->inputs.size() == node.inputs().size() && step.kernel->outputs.size() == node.outputs().size(),
              describe(node), ": kernel ", step.kernel->name, " describes another number of operands");
   for (size_t i = 0; i < node.inputs().size(); ++i) {
@@ -228,6 +256,21 @@ void Lowering::lower(const Node& node) {
     values_[node.output(i)] = {{{layout, buffer}}, fixed, nullptr, -1};
   }
   add_step(std::move(step), fixed);
+}
+
+KernelRequest Lowering::lasting(const KernelRequest& request) const {
+  KernelRequest result = request;
+  result.unmeasured = nullptr;
+  const Value* weights = weights_behind(request.node.input(1));
+  if (weights != nullptr && weights->kind() == Value::Kind::kConstant) {
+    result.content = [weights](size_t) { return weights->data(); };
+  } else if (const auto found = values_.find(weights); found != values_.end() && found->second.variable >= 0) {
+    const auto index = static_cast<size_t>(found->second.variable);
+    result.content = [variables = program_.variables_, index](size_t) { return variables->view(index); };
+  } else {
+    result.content = nullptr;
+  }
+  return result;
 }
 
 bool Lowering::reads_late_input(const Node& node) const {

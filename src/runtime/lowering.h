@@ -33,12 +33,19 @@ class Lowering {
   void lower(const Node& node);
   std::unique_ptr<Kernel> choose_kernel(const KernelRequest& request, std::vector<std::string>& declined) const;
   bool allowed(const std::string& candidate) const;
-  /// The buffer that holds `value` in `layout`, after adding a reorder if there is none yet.
-  int materialize(const Value* value, const Layout& layout);
+  /// The buffer that holds `value` in `layout`, after adding a reorder if there is none yet. `once`: only for what runs
+  /// once, and need not stay.
+  int materialize(const Value* value, const Layout& layout, bool once = false);
+  /// A variable whose content can be fetched whenever a program wants it in another layout.
+  bool stored_elsewhere(const ValueState& state) const;
+  /// A further version of such a variable.
+  int arranged(ValueState& state, const Layout& layout);
   /// The buffer that holds what `derived` makes of `value`, after adding the step that makes it.
   int derive(const Value* value, DerivedInput& derived);
   /// See KernelRequest::content.
   Tensor content(const Value* value) const;
+  /// The request without what refers to this object: for one weight, as convolutions have it, the content is kept.
+  KernelRequest lasting(const KernelRequest& request) const;
   Layout primary_layout(const Value* value) const;
   Version& source_version(const Value* value);
   void add_step(Step step, bool fixed);

@@ -26,6 +26,9 @@ struct CompileOptions {
   /// Strict: no algorithm whose rounding differs from that of the plain sum (Winograd's convolution).
   Math math = Math::kFast;
   Tuning tuning = Tuning::kFixed;
+  /// With measured tuning: nothing is measured while the program is compiled, which would take longer than many runs.
+  /// What is not known is chosen by the rule; Program::unmeasured says what that was.
+  bool tune_later = false;
   /// The last so many inputs are given to Session::finish only: a run pauses before the first step that reads one, and
   /// gives the first so many outputs, which must not depend on them.
   size_t late_inputs = 0;
@@ -90,6 +93,9 @@ class Program {
   const std::vector<Step>& prologue() const { return prologue_; }
   const std::vector<Buffer>& buffers() const { return buffers_; }
   const std::vector<GradientSlot>& gradients() const { return gradients_; }
+  /// What kernels were chosen for by the rule because nobody has measured on this CPU which is fastest. Lasts as long
+  /// as the program.
+  const std::vector<KernelRequest>& unmeasured() const { return unmeasured_; }
   /// Buffer of each graph output, row-major.
   const std::vector<int>& outputs() const { return outputs_; }
   /// (variable, buffer) pairs copied at the end of a run.
@@ -119,6 +125,7 @@ class Program {
   std::vector<Step> prologue_;
   std::vector<Buffer> buffers_;
   std::vector<GradientSlot> gradients_;
+  std::vector<KernelRequest> unmeasured_;
   std::vector<int> outputs_;
   std::vector<std::pair<size_t, int>> assignments_;
   size_t pause_step_ = 0;
@@ -168,6 +175,8 @@ class Session {
   /// Mean milliseconds of each step since enable_profile.
   std::vector<double> step_milliseconds() const;
   Program& program() const { return *program_; }
+  /// Where values lie while a run is under way; in between anybody may use it.
+  std::span<std::byte> idle_memory() const { return {static_cast<std::byte*>(arena_.data()), arena_.bytes()}; }
   /// What random ops mix into their seeds; a resumed run sets it to continue the same sequence.
   void set_step(uint64_t step) { step_ = step; }
   uint64_t step() const { return step_; }

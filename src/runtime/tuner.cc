@@ -1,16 +1,11 @@
 // Copyright The Thalweg Authors. SPDX-License-Identifier: Apache-2.0
 #include "runtime/tuner.h"
 
-#include <sys/resource.h>
-
 #include <algorithm>
-#include <array>
 #include <cctype>
-#include <chrono>
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
-#include <limits>
 #include <nlohmann/json.hpp>
 
 #include "base/atomic_file.h"
@@ -24,20 +19,6 @@ namespace {
 constexpr const char* kKernelVersion = "5";
 /// More than that is no cache of ours.
 constexpr uintmax_t kLargestFile = uintmax_t{16} << 20;
-/// Another way must be faster by this factor than the first one.
-constexpr double kNoise = 1.03;
-/// Candidates that are slower than the best by this factor leave the race: after their first run, which may have been
-/// disturbed or be slow for being the first; after two; and later.
-constexpr std::array kHopeless{4.0, 1.3, 1.15};
-constexpr int kRounds = 6;
-/// So many rounds there are at least: another program may disturb any single run.
-constexpr int kLeastRounds = 3;
-/// How often a run is repeated because another program took a processor from it.
-constexpr int kRepeats = 3;
-/// No further round begins, and no run is repeated, after that time, preparations of the candidates included.
-constexpr std::chrono::milliseconds kPatience{50};
-/// Not even one of the least rounds begins after that time: runs so long are hardly disturbed, and somebody waits.
-constexpr std::chrono::milliseconds kLongest{150};
 
 std::filesystem::path cache_folder() {
   const auto variable = [](const char* name) {
@@ -59,43 +40,6 @@ std::string cache_path() {
   return (folder / ("tuning-" + cpu + "-" + kKernelVersion + ".json")).string();
 }
 
-using Clock = std::chrono::steady_clock;
-
-/// How often the threads of this process had to leave a processor to another.
-int64_t preemptions() {
-  rusage usage{};
-  getrusage(RUSAGE_SELF, &usage);
-  return usage.ru_nivcsw;
-}
-
-/// The time of a run that nobody disturbed, if there is one within a few.
-double undisturbed_seconds(const TuningCandidate& candidate, Clock::time_point end) {
-  double least = std::numeric_limits<double>::infinity();
-  for (int repeat = 0; repeat < kRepeats; ++repeat) {
-    const int64_t before = preemptions();
-    least = std::min(least, candidate.run());
-    if (preemptions() == before || Clock::now() >= end) break;
-  }
-  return least;
-}
-
-/// The best time of each candidate. All run in turns, so that what disturbs a while disturbs none alone.
-std::vector<double> measure(const std::vector<TuningCandidate>& candidates) {
-  const auto begin = Clock::now();
-  const auto end = begin + kPatience;
-  std::vector<double> best;
-  for (const TuningCandidate& candidate : candidates) best.push_back(undisturbed_seconds(candidate, end));
-  for (size_t round = 0; round < kRounds && Clock::now() < (round < kLeastRounds ? begin + kLongest : end); ++round) {
-    const double limit = *std::min_element(best.begin(), best.end()) * kHopeless[std::min(round, kHopeless.size() - 1)];
-    const auto in_race = std::count_if(best.begin(), best.end(), [&](double seconds) { return seconds <= limit; });
-    if (round >= kLeastRounds && in_race <= 1) break;
-    for (size_t i = 0; i < candidates.size(); ++i) {
-      if (best[i] <= limit) best[i] = std::min(best[i], undisturbed_seconds(candidates[i], end));
-    }
-  }
-  return best;
-}
-
 }  // namespace
 
 Tuner::Tuner(std::string path) : path_(std::move(path)) { load(); }
@@ -108,6 +52,7 @@ Tuner& Tuner::for_this_cpu() {
 void Tuner::load() {
   std::error_code problem;
   if (path_.empty() || std::filesystem::file_size(path_, problem) > kLargestFile || problem) return;
+  loaded_ = std::filesystem::last_write_time(path_, problem);
   std::ifstream file(path_);
   const nlohmann::json content = nlohmann::json::parse(file, nullptr, false);
   if (!content.is_object()) return;
@@ -129,9 +74,18 @@ void Tuner::keep() {
     AtomicFile file(path_);
     file.write(text.data(), text.size());
     file.commit();
+    loaded_ = std::filesystem::last_write_time(path_);
   } catch (const std::exception&) {
     path_.clear();  // a folder that cannot be written to: measured again in the next process
   }
+}
+
+void Tuner::refresh() {
+  const std::lock_guard<std::mutex> lock(mutex_);
+  std::error_code problem;
+  if (path_.empty()) return;
+  const auto written = std::filesystem::last_write_time(path_, problem);
+  if (!problem && written != loaded_) load();
 }
 
 std::string Tuner::find(const std::string& key) {
@@ -149,12 +103,18 @@ std::string Tuner::choose(const std::string& key, const std::vector<TuningCandid
     const auto has_name = [&](const TuningCandidate& candidate) { return candidate.name == known->second; };
     if (std::any_of(candidates.begin(), candidates.end(), has_name)) return known->second;
   }
-  const std::vector<double> seconds = measure(candidates);
-  auto fastest = static_cast<size_t>(std::min_element(seconds.begin(), seconds.end()) - seconds.begin());
-  if (seconds[fastest] * kNoise > seconds[0]) fastest = 0;
-  choices_[key] = candidates[fastest].name;
+  Race race(candidates);
+  while (!race.over()) race.advance();
+  choices_[key] = race.winner();
   unwritten_ = true;
-  return candidates[fastest].name;
+  return race.winner();
+}
+
+void Tuner::set(const std::string& key, const std::string& name) {
+  const std::lock_guard<std::mutex> lock(mutex_);
+  std::string& choice = choices_[key];
+  unwritten_ = unwritten_ || choice != name;
+  choice = name;
 }
 
 }  // namespace thalweg

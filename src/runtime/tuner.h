@@ -1,21 +1,15 @@
 // Copyright The Thalweg Authors. SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <functional>
+#include <filesystem>
 #include <map>
 #include <mutex>
 #include <string>
 #include <vector>
 
-namespace thalweg {
+#include "runtime/race.h"
 
-/// One way to compute something.
-struct TuningCandidate {
-  /// Short, of printable characters; stored.
-  std::string name;
-  /// Computes it once and gives the seconds that took.
-  std::function<double()> run;
-};
+namespace thalweg {
 
 /// Remembers which way to compute something was measured to be fastest, in memory and in a file. Thread-safe; several
 /// processes may share the file.
@@ -35,10 +29,13 @@ class Tuner {
   /// What was found for `key`; "" if nobody has measured it yet.
   std::string find(const std::string& key);
 
-  /// The name of the fastest candidate. If nobody has measured `key` yet, they run in turns until the order is clear;
-  /// the first one wins unless another is faster by more than measurements scatter. A stored name that is no candidate
+  /// The name of the fastest candidate. If nobody has measured `key` yet, they race. A stored name that is no candidate
   /// is measured anew.
   std::string choose(const std::string& key, const std::vector<TuningCandidate>& candidates);
+  /// Stores what was measured elsewhere.
+  void set(const std::string& key, const std::string& name);
+  /// Reads the file again if another process has written to it: what it found need not be measured here.
+  void refresh();
 
   /// Writes what was found since the last time into the file, with what other processes have found meanwhile. A program
   /// has dozens of choices, and to write a file safely takes as long as some measurements: so it is done once a
@@ -51,6 +48,8 @@ class Tuner {
   std::string path_;
   std::mutex mutex_;
   std::map<std::string, std::string> choices_;
+  /// The age of the file when it was read.
+  std::filesystem::file_time_type loaded_;
   /// The file lacks some of them.
   bool unwritten_ = false;
 };

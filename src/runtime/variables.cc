@@ -79,6 +79,22 @@ void Variables::adopt(size_t index, const Layout& layout) {
   entry.held = {};
 }
 
+Tensor Variables::arranged(size_t index, const Layout& layout) {
+  Entry& entry = entries_[index];
+  TW_REQUIRE(entry.load != nullptr, "'", entry.name, "' is not stored elsewhere");
+  std::shared_ptr<AlignedBuffer> memory;
+  std::erase_if(entry.arranged, [](const auto& version) { return version.second.expired(); });
+  for (const auto& [known, version] : entry.arranged) {
+    if (known == layout) memory = version.lock();
+  }
+  if (memory == nullptr) {
+    memory = std::make_shared<AlignedBuffer>(layout.bytes());
+    reorder(entry.layout, borrow(index).get(), layout, memory->data());
+    entry.arranged.emplace_back(layout, memory);
+  }
+  return Tensor::borrow(DType::kU8, {static_cast<int64_t>(layout.bytes())}, memory->data(), memory);
+}
+
 void* Variables::data(size_t index) const {
   const Entry& entry = entries_[index];
   if (!entry.load) return entry.buffer.data();
@@ -91,6 +107,14 @@ std::shared_ptr<const void> Variables::borrow(size_t index) const {
   if (!entry.load || entry.held.defined()) return {std::shared_ptr<void>(), data(index)};
   const auto content = std::make_shared<const Tensor>(entry.load());
   return {content, content->raw()};
+}
+
+Tensor Variables::view(size_t index) const {
+  const Entry& entry = entries_[index];
+  if (!entry.layout.is_plain()) return read(index);
+  const std::shared_ptr<const void> content = borrow(index);
+  return Tensor::borrow(entry.layout.dtype(), entry.layout.shape(), const_cast<void*>(content.get()),
+                        std::const_pointer_cast<void>(content));
 }
 
 bool Variables::stores_elsewhere() const {

@@ -17,7 +17,8 @@ namespace thalweg {
 
 /// The parameters and states of a model while programs run on it. Each lies in the layout that the first program
 /// compiled for it asked for, and stays there: optimisers are elementwise and work on that layout. Plain tensors exist
-/// only at the edges (`read`, `write`).
+/// only at the edges (`read`, `write`). What is stored elsewhere never changes: each program has it in the layouts that
+/// it likes best (`arranged`).
 ///
 /// Not synchronised. Programs that run concurrently may share one Variables as long as none of them, and no `write`,
 /// changes it.
@@ -39,6 +40,9 @@ class Variables {
   void* data(size_t index) const;
   /// The content in its layout, valid as long as the pointer lives; fetched if it is stored elsewhere.
   std::shared_ptr<const void> borrow(size_t index) const;
+  /// The content as a plain tensor for whoever only reads it and soon lets go of it: not copied if it lies plain.
+  Tensor view(size_t index) const;
+  bool stored_elsewhere(size_t index) const { return entries_[index].load != nullptr; }
   /// True if an entry is stored elsewhere, and so cannot be written to.
   bool stores_elsewhere() const;
   bool is_parameter(size_t index) const { return entries_[index].parameter; }
@@ -48,6 +52,9 @@ class Variables {
   /// Rearranges an entry that is not pinned yet.
   void adopt(size_t index, const Layout& layout);
   void pin(size_t index) { entries_[index].pinned = true; }
+  /// The content of an entry that is stored elsewhere, as bytes in that layout. Programs that ask for the same share it,
+  /// and it goes with the last of them.
+  Tensor arranged(size_t index, const Layout& layout);
   /// Keeps the content in memory from now on, as it is read by every run of some program.
   void hold(size_t index);
 
@@ -68,6 +75,8 @@ class Variables {
     std::function<Tensor()> load;
     /// What `load` gave, once it is held.
     Tensor held;
+    /// In other layouts, as long as somebody has them.
+    std::vector<std::pair<Layout, std::weak_ptr<AlignedBuffer>>> arranged = {};
     bool parameter = false;
     bool pinned = false;
   };

@@ -95,5 +95,23 @@ TEST(StoredWeights, LeaveMemoryOnceTheyAreRearranged) {
   EXPECT_EQ(stored.fetched, 1);
 }
 
+TEST(StoredWeights, AreSharedByThoseThatWantThemAlikeAndGoWithTheLast) {
+  Stored stored{random_tensor(DType::kF32, {32, 16}, 7)};
+  const auto variables = variables_of(stored);
+  const Layout turned(stored.content.type(), {{32, 16}, dnnl::memory::data_type::f32, dnnl::memory::format_tag::ba});
+  const Layout plain(stored.content.type());
+  {
+    const Tensor first = variables->arranged(0, turned), second = variables->arranged(0, turned);
+    EXPECT_EQ(first.raw(), second.raw());
+    EXPECT_NE(variables->arranged(0, plain).raw(), first.raw());
+    EXPECT_EQ(static_cast<const float*>(first.raw())[1], stored.content.data<float>()[16]);
+    EXPECT_EQ(stored.fetched, 2);
+  }
+  EXPECT_FALSE(stored.in_memory());
+  EXPECT_EQ(variables->layout(0), plain) << "nothing is settled by it";
+  variables->arranged(0, turned);
+  EXPECT_EQ(stored.fetched, 3) << "it went with those who had it";
+}
+
 }  // namespace
 }  // namespace thalweg::testing

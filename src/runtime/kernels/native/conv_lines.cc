@@ -183,12 +183,16 @@ bool possible(const KernelRequest& request, std::string& declined) {
   return declined.empty();
 }
 
+/// Where at least half of every vector would be empty.
+bool by_rule(const KernelRequest& request) {
+  const ConvGeometry geometry = conv_geometry(request.node);
+  return geometry.groups != 1 || geometry.y[1] <= kMostChannels / 2;
+}
+
 std::unique_ptr<Kernel> make(const KernelRequest& request, std::string& declined) {
   if (!possible(request, declined)) return nullptr;
   if (request.tuner != nullptr && !request.by_name) return fastest_conv(request, conv_lines_forms(request), declined);
-  // Left to a rule: where at least half of every vector would be empty.
-  const ConvGeometry geometry = conv_geometry(request.node);
-  if (!request.by_name && geometry.groups == 1 && geometry.y[1] > kMostChannels / 2) {
+  if (!request.by_name && !by_rule(request)) {
     declined = "vectors of channels are well filled";
     return nullptr;
   }
@@ -202,7 +206,7 @@ const RegisterKernel kConv(op::kConv, "lines", KernelPriority::kAheadOfOneDnn, m
 std::vector<ConvForm> conv_lines_forms(const KernelRequest& request) {
   std::string declined;
   if (!possible(request, declined)) return {};
-  return {{"lines", [&request] { return std::make_unique<ConvLinesKernel>(request); }}};
+  return {{"lines", [&request] { return std::make_unique<ConvLinesKernel>(request); }, by_rule(request)}};
 }
 
 }  // namespace thalweg

@@ -134,15 +134,21 @@ std::vector<ConvForm> conv_product_forms(const KernelRequest& request) {
   std::string declined;
   if (!conv_product_possible(request, declined)) return {};
   const ConvProductShape shape = conv_product_shape(request.node);
-  std::vector<ConvForm> forms;
+  const auto form_of = [&](int teams, bool large) -> ConvForm {
+    const ConvProductBlocking blocking = conv_product_blocking(shape, request.threads, teams, large);
+    return {"gemm " + std::to_string(teams) + " of " + std::to_string(blocking.pixels),
+            [&request, blocking] { return std::make_unique<ConvProductKernel>(request, blocking); }};
+  };
+  std::vector<ConvForm> forms{form_of(conv_product_teams(shape, request.threads), false)};
+  forms[0].by_rule = true;
   for (int teams = 1; teams <= request.threads && teams <= shape.panels(); ++teams) {
     if (request.threads % teams != 0) continue;
     for (const bool large : {false, true}) {
-      const ConvProductBlocking blocking = conv_product_blocking(shape, request.threads, teams, large);
-      std::string name = "gemm " + std::to_string(teams) + " of " + std::to_string(blocking.pixels);
-      if (large && name == forms.back().name) continue;
-      forms.push_back(
-          {std::move(name), [&request, blocking] { return std::make_unique<ConvProductKernel>(request, blocking); }});
+      ConvForm form = form_of(teams, large);
+      const auto same = [&](const ConvForm& other) { return other.name == form.name; };
+      if (std::any_of(forms.begin(), forms.end(), same)) continue;
+      form.variant_of = forms[0].name;
+      forms.push_back(std::move(form));
     }
   }
   return forms;

@@ -119,7 +119,7 @@ const RegisterKernel kConv(op::kConv, "rows", KernelPriority::kAheadOfOneDnn, ma
 std::vector<ConvForm> conv_rows_forms(const KernelRequest& request) {
   std::string declined;
   if (!possible(request, declined)) return {};
-  return {{"rows", [&request] { return std::make_unique<ConvRowsKernel>(request); }}};
+  return {{"rows", [&request] { return std::make_unique<ConvRowsKernel>(request); }, true}};
 }
 
 }  // namespace thalweg

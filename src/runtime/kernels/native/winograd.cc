@@ -137,24 +137,38 @@ std::string name_of(const WinogradChoice& choice) {
          std::to_string(choice.blocking.tiles);
 }
 
-/// None, with the reason, if the method cannot or must not be used.
+/// However exact they are; none, with the reason, if the method cannot be used or is sure to be slower.
 std::vector<ConvForm> possible_forms(const KernelRequest& request, std::string& declined) {
   const WinogradPass pass = pass_of(request);
   std::vector<ConvForm> forms;
-  // The larger tiles are the less exact ones.
-  if (!winograd_possible(request, pass, 4, declined)) return forms;
-  for (const WinogradChoice& choice : winograd_choices(request.node, pass, request.threads)) {
-    forms.push_back({name_of(choice),
-                     [&request, pass, choice] { return std::make_unique<WinogradConvKernel>(request, pass, choice); }});
+  if (!winograd_computes(request.node, declined)) return forms;
+  const std::vector<WinogradChoice> choices = winograd_choices(request.node, pass, request.threads);
+  if (choices.empty()) declined = "the direct method is sure to be faster";
+  const int ruled = winograd_by_rule(conv_geometry(request.node), pass);
+  std::string first;
+  int m = 0;
+  for (const WinogradChoice& choice : choices) {
+    // The first of a size is what the rule makes of it.
+    const bool varies = choice.m == m;
+    m = choice.m;
+    if (!varies) first = name_of(choice);
+    const auto make = [&request, pass, choice] { return std::make_unique<WinogradConvKernel>(request, pass, choice); };
+    forms.push_back({name_of(choice), make, !varies && m == ruled, varies ? first : ""});
   }
   return forms;
+}
+
+bool exact_enough(const KernelRequest& request, std::string& declined) {
+  // The larger tiles are the less exact ones.
+  return winograd_possible(request, pass_of(request), 4, declined);
 }
 
 std::unique_ptr<Kernel> make(const KernelRequest& request, std::string& declined) {
   const WinogradPass pass = pass_of(request);
   if (request.tuner != nullptr && !request.by_name) {
     const std::vector<ConvForm> forms = possible_forms(request, declined);
-    return declined.empty() ? fastest_conv(request, forms, declined) : nullptr;
+    std::unique_ptr<Kernel> kernel = forms.empty() ? nullptr : fastest_conv(request, forms, declined);
+    return kernel != nullptr && exact_enough(request, declined) ? std::move(kernel) : nullptr;
   }
   const int m = choose_winograd(request, pass, declined);
   if (m == 0) return nullptr;
@@ -170,7 +184,8 @@ const RegisterKernel kGradData(op::kConvGradData, "winograd", KernelPriority::kS
 
 std::vector<ConvForm> winograd_forms(const KernelRequest& request) {
   std::string declined;
-  return possible_forms(request, declined);
+  std::vector<ConvForm> forms = possible_forms(request, declined);
+  return forms.empty() || !exact_enough(request, declined) ? std::vector<ConvForm>() : forms;
 }
 
 }  // namespace thalweg

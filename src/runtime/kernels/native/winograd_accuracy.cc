@@ -2,6 +2,7 @@
 #include "runtime/kernels/native/winograd_accuracy.h"
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <limits>
 #include <vector>
@@ -15,7 +16,7 @@ namespace {
 struct Sample {
   WinogradShape shape;
   int64_t in_channels = 0;
-  std::vector<int64_t> channels;  ///< output channels that are looked at
+  int64_t channels = 0;  ///< output channels that are looked at
   std::vector<float> x;           ///< [in blocks][extent][extent][lanes]
   std::vector<float> w;           ///< in blocks, as the kernels take them
 
@@ -40,18 +41,18 @@ Sample take_sample(const Tensor& weights, int m) {
       std::min<int64_t>(all, simd::block_lanes(simd::best_isa()) * simd::panel_vectors(simd::best_isa()));
   shape = winograd_shape({window, 1, x, Shape{taken, sample.in_channels, 3, 3}, Shape{1, taken, m, m}},
                          WinogradPass::kForward, m);
-  for (int64_t i = 0; i < taken; ++i) sample.channels.push_back(i * all / taken);
+  sample.channels = taken;
   const int64_t lanes = shape.lanes;
   sample.x.resize(static_cast<size_t>(shape.in.blocks * shape.in.height * shape.in.width * lanes));
   for (size_t i = 0; i < sample.x.size(); ++i) sample.x[i] = noise(i);
   sample.w.assign(static_cast<size_t>(shape.panel_vectors * shape.in.blocks * 9 * lanes * lanes), 0.0F);
   const float* from = weights.data<float>();
-  for (size_t o = 0; o < sample.channels.size(); ++o) {
-    const int64_t block = static_cast<int64_t>(o) / lanes, lane = static_cast<int64_t>(o) % lanes;
+  for (int64_t o = 0; o < taken; ++o) {
+    const int64_t block = o / lanes, lane = o % lanes;
     for (int64_t i = 0; i < sample.in_channels; ++i) {
       float* to = sample.w.data() + ((block * shape.in.blocks + i / lanes) * 9 * lanes + i % lanes) * lanes + lane;
       for (int64_t k = 0; k < 9; ++k)
-        to[k * lanes * lanes] = from[(sample.channels[o] * sample.in_channels + i) * 9 + k];
+        to[k * lanes * lanes] = from[(o * all / taken * sample.in_channels + i) * 9 + k];
     }
   }
   return sample;
@@ -86,16 +87,27 @@ std::vector<float> transformed_outputs(const Sample& sample) {
   return y;
 }
 
-double direct_output(const Sample& sample, const float* kernels, int row, int column) {
-  const int64_t lanes = sample.shape.lanes, extent = sample.extent();
-  double sum = 0;
-  for (int64_t i = 0; i < sample.in_channels; ++i) {
-    const float* x = sample.x.data() + i / lanes * extent * extent * lanes + i % lanes;
-    for (int k = 0; k < 9; ++k) {
-      sum += static_cast<double>(kernels[i * 9 + k]) * x[((row + k / 3) * extent + column + k % 3) * lanes];
+/// The m x m outputs of a block of channels by the plain sum, [point][lane].
+template <size_t kLanes>
+std::vector<double> direct_outputs(const Sample& sample, int64_t block) {
+  const int m = sample.shape.m, extent = sample.extent();
+  const auto lanes = static_cast<int64_t>(kLanes);
+  std::vector<double> result;
+  for (int point = 0; point < m * m; ++point) {
+    std::array<double, kLanes> sums{};
+    for (int64_t i = 0; i < sample.in_channels; ++i) {
+      const float* x = sample.x.data() + i / lanes * extent * extent * lanes + i % lanes;
+      const float* w = sample.w.data() + ((block * sample.shape.in.blocks + i / lanes) * 9 * lanes + i % lanes) * lanes;
+      for (int k = 0; k < 9; ++k) {
+        const double pixel = x[((point / m + k / 3) * extent + point % m + k % 3) * lanes];
+        for (size_t lane = 0; lane < kLanes; ++lane) {
+          sums[lane] += pixel * static_cast<double>(w[k * lanes * lanes + static_cast<int64_t>(lane)]);
+        }
+      }
     }
+    result.insert(result.end(), sums.begin(), sums.end());
   }
-  return sum;
+  return result;
 }
 
 }  // namespace
@@ -103,20 +115,22 @@ double direct_output(const Sample& sample, const float* kernels, int row, int co
 double winograd_error(const Tensor& weights, int m) {
   const Sample sample = take_sample(weights, m);
   const std::vector<float> y = transformed_outputs(sample);
-  const int64_t lanes = sample.shape.lanes;
+  const auto lanes = static_cast<size_t>(sample.shape.lanes), points = static_cast<size_t>(m * m);
+  const auto channels = static_cast<size_t>(sample.channels);
   double worst = 0;
-  for (size_t o = 0; o < sample.channels.size(); ++o) {
-    const float* kernels = weights.data<float>() + sample.channels[o] * sample.in_channels * 9;
-    const auto block = static_cast<int64_t>(o) / lanes, lane = static_cast<int64_t>(o) % lanes;
-    double error = 0, largest = 0;
-    for (int p = 0; p < m * m; ++p) {
-      const double expected = direct_output(sample, kernels, p / m, p % m);
-      const double actual = y[static_cast<size_t>((block * m * m + p) * lanes + lane)];
-      if (!std::isfinite(actual)) return std::numeric_limits<double>::infinity();
-      error = std::max(error, std::abs(actual - expected));
-      largest = std::max(largest, std::abs(expected));
+  for (size_t block = 0; block * lanes < channels; ++block) {
+    const std::vector<double> expected = lanes == 16 ? direct_outputs<16>(sample, static_cast<int64_t>(block))
+                                                     : direct_outputs<8>(sample, static_cast<int64_t>(block));
+    const float* actual = y.data() + block * points * lanes;
+    for (size_t lane = 0; lane < lanes && block * lanes + lane < channels; ++lane) {
+      double error = 0, largest = 0;
+      for (size_t at = lane; at < points * lanes; at += lanes) {
+        if (!std::isfinite(actual[at])) return std::numeric_limits<double>::infinity();
+        error = std::max(error, std::abs(static_cast<double>(actual[at]) - expected[at]));
+        largest = std::max(largest, std::abs(expected[at]));
+      }
+      if (largest > 0) worst = std::max(worst, error / largest);
     }
-    if (largest > 0) worst = std::max(worst, error / largest);
   }
   return worst;
 }

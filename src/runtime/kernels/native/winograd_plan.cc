@@ -116,6 +116,11 @@ WinogradShape winograd_shape(const ConvGeometry& geometry, WinogradPass pass, in
   return shape;
 }
 
+bool winograd_computes(const Node& node, std::string& declined) {
+  declined = obstacle(node);
+  return declined.empty();
+}
+
 bool winograd_possible(const KernelRequest& request, WinogradPass pass, int m, std::string& declined) {
   declined = obstacle(request.node);
   if (!declined.empty() || request.by_name) return declined.empty();
@@ -129,16 +134,20 @@ bool winograd_possible(const KernelRequest& request, WinogradPass pass, int m, s
   return declined.empty();
 }
 
+int winograd_by_rule(const ConvGeometry& geometry, WinogradPass pass, bool always) {
+  const double small = winograd_cost(winograd_shape(geometry, pass, 2));
+  const double large = winograd_cost(winograd_shape(geometry, pass, 4));
+  // A model of costs is not exact: the direct method, which needs less memory, wins a near tie.
+  constexpr double kMargin = 1.25;
+  if (!always && kMargin * std::min(small, large) > direct_cost(geometry)) return 0;
+  return small < large ? 2 : 4;
+}
+
 int choose_winograd(const KernelRequest& request, WinogradPass pass, std::string& declined) {
   declined = obstacle(request.node);
   if (!declined.empty()) return 0;
-  const ConvGeometry geometry = conv_geometry(request.node);
-  const double small = winograd_cost(winograd_shape(geometry, pass, 2));
-  const double large = winograd_cost(winograd_shape(geometry, pass, 4));
-  const int m = small < large ? 2 : 4;
-  // A model of costs is not exact: the direct method, which needs less memory, wins a near tie.
-  constexpr double kMargin = 1.25;
-  if (!request.by_name && kMargin * std::min(small, large) > direct_cost(geometry)) {
+  const int m = winograd_by_rule(conv_geometry(request.node), pass, request.by_name);
+  if (m == 0) {
     declined = "the direct method is likely to be as fast";
     return 0;
   }
