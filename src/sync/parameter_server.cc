@@ -59,14 +59,19 @@ ParameterServer::~ParameterServer() { stop(); }
 ParameterServer::Remains ParameterServer::stop() {
   if (snapshot_) snapshot_.unlock();
   end();
+  Remains remains;
+  remains.place = {size(), rank(), static_cast<int>(copies_.size())};
+  remains.updates = part_.updates();
+  remains.codes_open = has_whole_steps() && std::exchange(codes_open_, false);
   // Where all step together, what some could not send belongs to a step that all have left behind.
   if (options_.in_steps) {
     outbox_.clear();
     settle_codes(false);
   }
-  Remains remains{std::move(outbox_), {size(), rank(), static_cast<int>(copies_.size())}, {}};
+  remains.unsent = std::move(outbox_);
   const auto keep = [&](const ServedPart& part) {
     remains.weights[part.number()].assign(part.weights().begin(), part.weights().end());
+    if (has_whole_steps()) remains.histories[part.number()] = part.history();
   };
   keep(part_);
   for (const ServedPart& part : copies_) keep(part);
@@ -179,17 +184,24 @@ int ParameterServer::furthest_behind() const {
   return found;
 }
 
+comm::Status ParameterServer::what_became(bool of_step) const {
+  if (!options_.in_steps) return failure_so_far();
+  // All servers have made the update: who took that for a failure would make the step again, with codes and an
+  // optimiser that have it behind them. What has failed since is found by the next step.
+  return of_step ? comm::Status() : end_of_epoch();
+}
+
 comm::Status ParameterServer::wait_for_others(int64_t staleness, std::chrono::duration<double> longest) {
   std::unique_lock<std::mutex> lock(mutex_);
   const auto holds = [&] { return slowest() >= steps_ - staleness; };
-  if (wait(lock, longest, holds)) return holds() || !options_.in_steps ? failure_so_far() : end_of_epoch();
+  if (wait(lock, longest, holds)) return what_became(holds());
   return late(furthest_behind(), "is " + std::to_string(steps_ - slowest()) + " steps behind", longest);
 }
 
 comm::Status ParameterServer::wait_for_own(std::chrono::duration<double> longest) {
   std::unique_lock<std::mutex> lock(mutex_);
   const auto holds = [&] { return contained(rank()) >= steps_; };
-  if (wait(lock, longest, holds)) return holds() || !options_.in_steps ? failure_so_far() : end_of_epoch();
+  if (wait(lock, longest, holds)) return what_became(holds());
   const auto silent = std::max_element(unanswered_.begin(), unanswered_.end()) - unanswered_.begin();
   return late(static_cast<int>(silent), "has not answered with the parameters that it serves", longest);
 }

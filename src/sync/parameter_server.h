@@ -46,6 +46,13 @@ class ParameterServer : public PeerTalk {
     Shard::Place place;
     /// Of the part that was served, and of those that were copied here.
     std::map<int, std::vector<float>> weights;
+    /// Where all step together, of the same parts, by steps of this epoch. A server may have made the update of a step
+    /// that nobody has completed, for another one had not got what it takes.
+    std::map<int, ServedPart::History> histories;
+    /// How often the part that was served had been updated, with the last step.
+    int64_t updates = 0;
+    /// Whether the last codes of this worker count is for the group to say: they do if their step does.
+    bool codes_open = false;
   };
 
   /// From the trainee's weights.
@@ -91,6 +98,9 @@ class ParameterServer : public PeerTalk {
   const GradientBuckets& buckets() const { return map_; }
 
  private:
+  /// A step is made by all or by nobody.
+  bool has_whole_steps() const { return options_.in_steps && options_.backup == 0; }
+
   static constexpr uint64_t kPush = kFirstKind, kReply = kFirstKind + 1, kNorm = kFirstKind + 2,
                             kWantsState = kFirstKind + 3, kState = kFirstKind + 4, kCopy = kFirstKind + 5,
                             kCopied = kFirstKind + 6;
@@ -125,6 +135,8 @@ class ParameterServer : public PeerTalk {
   int64_t contained(int rank) const;
   int64_t slowest() const;
   int furthest_behind() const;
+  /// Of a step that was waited for until the update was here, or the epoch was over.
+  comm::Status what_became(bool of_step) const;
 
   // Of the thread that serves.
   comm::Status handle(int from, uint64_t kind, std::span<const std::byte> contents) override;
@@ -179,6 +191,8 @@ class ParameterServer : public PeerTalk {
   /// Of those who wait for others, at which step they do; none otherwise.
   std::vector<std::optional<int64_t>> waiting_;
   int64_t steps_served_ = 0;
+  /// Those among them whose loss was finite.
+  int64_t good_steps_ = 0;
   std::atomic<int64_t> dropped_{0};
   /// Updates that others were told to copy, and of each of those how many it has.
   int64_t copies_told_ = 0;

@@ -124,6 +124,7 @@ void ParameterServer::update(std::span<const float> gradient, double rate, doubl
   ++copies_told_;
   Bytes copy = message(kCopy);
   put_number(copy, part_.updates());
+  put_number(copy, good_steps_);
   put_number(copy, rate);
   put_number(copy, scale);
   const std::span<const std::byte> raw = std::as_bytes(gradient);
@@ -150,14 +151,15 @@ comm::Status ParameterServer::take_copy(int from, std::span<const std::byte> con
   const std::lock_guard<std::mutex> serving(serving_);
   const auto copy =
       std::find_if(copies_.begin(), copies_.end(), [&](const ServedPart& part) { return part.number() == from; });
-  constexpr size_t kHeader = sizeof(int64_t) + 2 * sizeof(double);
+  constexpr size_t kHeader = 2 * sizeof(int64_t) + 2 * sizeof(double);
   if (copy == copies_.end() || contents.size() != kHeader + copy->range().size() * sizeof(float)) {
     return nonsense(from, "an update of a part that is not copied here, or of another size");
   }
-  const auto count = take_number<int64_t>(contents);
+  const auto count = take_number<int64_t>(contents), step = take_number<int64_t>(contents);
   const auto rate = take_number<double>(contents), scale = take_number<double>(contents);
   std::vector<float> gradient(copy->range().size());
   std::memcpy(gradient.data(), contents.data(), contents.size());
+  if (has_whole_steps()) copy->begin_step(step);
   copy->repeat(gradient, rate, scale, count);
   tell(from, message(kCopied));
   return {};
@@ -242,6 +244,7 @@ comm::Status ParameterServer::take_norm(int from, std::span<const std::byte> con
 }
 
 void ParameterServer::finish_step() {
+  if (!sum_.bad) ++good_steps_;
   if (!sum_.bad && sum_.weight > 0) {
     double scale = mean_scale(sum_.weight);
     if (clip_norm_ > 0) {
@@ -249,6 +252,7 @@ void ParameterServer::finish_step() {
       for (const auto& [server, part] : norms_[steps_served_]) total += part;
       scale *= optim::norm_clip_scale(total * scale * scale, clip_norm_);
     }
+    if (has_whole_steps()) part_.begin_step(good_steps_);
     update(sum_.gradient, sum_.rate, scale);
     hand_rows(std::move(sum_.rows), sum_.rate, scale);
   }
@@ -317,7 +321,8 @@ comm::Status ParameterServer::take_reply(int from, std::span<const std::byte> co
   bad_step_ = bad_step_ || (flags & kIsBad) != 0;
   if ((flags & kNewcomers) != 0) admits_here_ = true;
   send_if_ready();
-  if (options_.in_steps && contained(rank()) >= steps_) settle_codes(true);
+  // What nobody has applied was not left out.
+  if (options_.in_steps && contained(rank()) >= steps_) settle_codes(!bad_step_);
   const std::optional<std::pair<int, int64_t>> wanted = state_wanted_;
   lock.unlock();
   if (wanted) send_state(wanted->first, wanted->second);

@@ -166,7 +166,9 @@ const std::vector<PresetRow>& preset_rows() {
        "several workers share a host, and hosts have a slow network"},
       {"parameter-server",
        kServed,
-       {{"staleness", 4}, {"copies", 1}},
+       // Of its own steps a worker of the paper's may be as far ahead. With momentum gradients that come so late swing
+       // it.
+       {{"staleness", 4}, {"own_first", 1}, {"copies", 1}},
        "servers of ranges of the parameters, each with a copy at another; a worker may be 4 steps ahead of the "
        "slowest, and with `filter` weights that have hardly moved are not sent again (Parameter Server, Li et al.)",
        "as ssp, and updates that a worker has an answer to survive the loss of a server",

@@ -56,11 +56,23 @@ size_t ServedPart::num_slot_floats() const {
 std::vector<float> ServedPart::slots() const {
   std::vector<float> values;
   values.reserve(num_slot_floats());
+  append_slots(values);
+  return values;
+}
+
+void ServedPart::append_slots(std::vector<float>& values) const {
   for (const Element& element : elements_) {
     for (const std::span<float> slot : element.slots) values.insert(values.end(), slot.begin(), slot.end());
   }
-  return values;
 }
+
+void ServedPart::begin_step(int64_t step) {
+  step_ = step;
+  slots_before_.clear();
+  append_slots(slots_before_);
+}
+
+ServedPart::History ServedPart::history() const { return {step_, slots_before_, slots()}; }
 
 void ServedPart::set_slots(std::span<const float> values) {
   for (const Element& element : elements_) {

@@ -28,6 +28,18 @@ class ServedPart {
   void set_slots(std::span<const float> values);
   size_t num_slot_floats() const;
 
+  /// The optimiser's state as the last update left it, and as it was before that.
+  struct History {
+    /// The step of the last update; 0: there was none.
+    int64_t step = 0;
+    std::vector<float> before, after;
+    /// That of the moment when so many steps were complete, be it all up to the last one or all but that.
+    std::span<const float> at(int64_t complete) const { return step > complete ? before : after; }
+  };
+  /// Before the update of a step that may have to be made again.
+  void begin_step(int64_t step);
+  History history() const;
+
  private:
   struct Element {
     Piece piece;
@@ -37,6 +49,7 @@ class ServedPart {
   };
 
   void apply(std::span<const float> gradient, double rate, double scale);
+  void append_slots(std::vector<float>& values) const;
 
   Trainee& trainee_;
   int part_;
@@ -45,6 +58,9 @@ class ServedPart {
   /// The optimiser's numbers of all dense parameters.
   std::vector<size_t> indices_;
   std::vector<float> weights_;
+  /// Of the last `begin_step`.
+  int64_t step_ = 0;
+  std::vector<float> slots_before_;
 };
 
 }  // namespace thalweg::sync

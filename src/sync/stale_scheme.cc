@@ -93,6 +93,7 @@ class StaleSynchronous : public GroupScheme {
 
  protected:
   void prepare(Trainee& trainee) override {
+    if (std::exchange(remains_.codes_open, false)) settle_codes(trainee.iteration() > left_at_);
     TW_REQUIRE(trainee.updater().elementwise(), "optimizer ", trainee.updater().name(),
                " compares whole parameters, of which each worker would have a part: use the scheme allreduce");
     require_fitting_momentum(codes_.compressor(), trainee);
@@ -105,6 +106,7 @@ class StaleSynchronous : public GroupScheme {
   }
 
   void begin(Trainee& trainee) override {
+    begun_at_ = trainee.iteration();
     const ParameterServer::Options options{
         staleness_, in_steps(), std::min(backup_, group().size() - 1), copies_, filter_, codes_, sparse_exchange_};
     server_.emplace(group(), trainee, options, std::move(remains_.unsent));
@@ -124,16 +126,19 @@ class StaleSynchronous : public GroupScheme {
   }
 
   void release() override {
-    if (server_) remains_ = server_->stop();
+    if (!server_) return;
+    remains_ = server_->stop();
+    left_at_ = trainee_->iteration();
     server_.reset();
   }
 
   bool keeps_own_state() const override { return false; }
 
   /// Workers differ by some steps, and so do the parts: those of a worker that was lost start afresh.
-  comm::Status complete_state(Trainee& trainee, int64_t /*target*/, bool counts) override {
+  comm::Status complete_state(Trainee& trainee, int64_t target, bool counts) override {
     const GradientBuckets map(trainee.trained(), std::numeric_limits<size_t>::max());
     const bool has_part = counts && remains_.place.parts > 0;
+    if (has_part) go_to_step(trainee, map, target - begun_at_);
     ShardSources sources;
     if (comm::Status status =
             find_sources(communicator(), {has_part ? std::optional(remains_.place) : std::nullopt, false}, sources);
@@ -143,7 +148,7 @@ class StaleSynchronous : public GroupScheme {
     comm::Status status =
         collect_state(communicator(), trainee.updater(), dense_parameters(trainee), map, sources, true);
     // A step of all that has not ended is made again, from the weights of before.
-    if (status.ok() && !in_steps()) status = collect_weights(trainee, map, sources);
+    if (status.ok() && !has_whole_steps()) status = collect_weights(trainee, map, sources);
     if (!status) return status;
     for (int part = 0; part < sources.parts; ++part) {
       if (sources.source[static_cast<size_t>(part)] >= 0) continue;
@@ -165,6 +170,28 @@ class StaleSynchronous : public GroupScheme {
 
  private:
   bool in_steps() const { return staleness_ == 0; }
+  bool has_whole_steps() const { return in_steps() && backup_ == 0; }
+
+  /// The optimiser's state of what this worker served and copied becomes that after so many steps of the last epoch:
+  /// servers may have made an update that others, for a worker was lost, could not, and which is made again. To be
+  /// called as often as the group tries to go on: who comes late may have completed another step.
+  void go_to_step(Trainee& trainee, const GradientBuckets& map, int64_t complete) {
+    for (const auto& [number, history] : remains_.histories) {
+      ServedPart(trainee, map, remains_.place.parts, number).set_slots(history.at(complete));
+      if (number != remains_.place.own) continue;
+      const int64_t updates = remains_.updates - (history.step > complete ? 1 : 0);
+      for (const DenseParameter& parameter : dense_parameters(trainee)) {
+        trainee.updater().set_updates(parameter.updater_index, updates);
+      }
+    }
+  }
+
+  void settle_codes(bool is_complete) {
+    is_complete ? sparse_exchange_.commit() : sparse_exchange_.roll_back();
+    Compressor* compressor = codes_.compressor();
+    if (compressor == nullptr) return;
+    is_complete ? compressor->commit() : compressor->roll_back();
+  }
 
   void clear_codes() {
     sparse_exchange_.clear_state();
@@ -211,6 +238,8 @@ class StaleSynchronous : public GroupScheme {
   std::optional<ParameterServer> server_;
   /// Of the last epoch.
   ParameterServer::Remains remains_;
+  /// Steps of this worker's when the last epoch began, and when it was left.
+  int64_t begun_at_ = 0, left_at_ = 0;
   bool step_begun_ = false;
   double weight_ = 0;
 };

@@ -73,14 +73,18 @@ StepResult TrainingStep::run_in_group(const data::Batch& batch, const StepInput&
   StepTotals totals = run_share(batch, input, result);
   const auto begin = std::chrono::steady_clock::now();
   const Update update = options_.scheme->exchange(totals);
-  result.exchange_seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
+  const auto exchanged = std::chrono::steady_clock::now();
   result.samples = static_cast<int64_t>(totals.samples);
   result.loss = totals.samples > 0 ? totals.loss / totals.samples : 0;
   result.stop = totals.stop;
   const bool finite = std::isfinite(result.loss);
   const bool is_handed_over = options_.scheme->gradient_path() != GradientPath::kOwnUpdate;
   if (finite && is_handed_over) apply_all(update);
+  const auto updated = std::chrono::steady_clock::now();
   if (finite || !is_handed_over) result.in_lockstep = options_.scheme->after_update();
+  // Some schemes exchange gradients before the update, others weights after it.
+  result.exchange_seconds =
+      std::chrono::duration<double>(exchanged - begin + (std::chrono::steady_clock::now() - updated)).count();
   states.complete();
   if (!finite) throw NonFiniteLoss("the loss is " + std::to_string(result.loss), totals.of_all);
   result.updated = true;
