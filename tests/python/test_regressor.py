@@ -105,7 +105,7 @@ MISTAKES = {
     "NaN in the target": (lambda x, y: (x, np.where(np.arange(len(y)) == 3, np.nan, y)), "the target holds NaN"),
     "a text target": (lambda x, y: (x, ["a"] * len(y)), "texts, not numbers|holds texts"),
     "rows that differ": (lambda x, y: (x, y[:-1]), "rows"),
-    "no rows": (lambda x, y: (x[:0], y[:0]), ""),
+    "no rows": (lambda x, y: (x[:0], y[:0]), "there are no samples to train on"),
     "no target": (lambda x, y: (x, None), "there are no targets"),
 }
 
