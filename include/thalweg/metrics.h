@@ -69,8 +69,8 @@ MetricPtr mean_squared_error();
 MetricPtr root_mean_squared_error();
 /// The mean of |prediction - label| / |label|: 0.1 is 10%.
 MetricPtr mean_absolute_percentage_error();
-/// r2: 1 minus the squared errors relative to those of the labels' own mean; 1 is perfect, 0 no better than that mean. Of
-/// rows of several numbers the mean over the columns.
+/// r2: 1 minus the squared errors relative to those of the labels' own mean; 1 is perfect, 0 no better than that mean.
+/// Of rows of several numbers the mean over the columns.
 MetricPtr coefficient_of_determination();
 
 /// Area under the receiver operating characteristic, exact, with ties counted half. Scores [N] or [N, 1], or [N, 2] of
@@ -109,9 +109,9 @@ MetricPtr precision(const ClassificationOptions& options = {});
 MetricPtr recall(const ClassificationOptions& options = {});
 MetricPtr f1(const ClassificationOptions& options = {});
 
-/// By name: "accuracy", "top_k_accuracy" {k}, "binary_accuracy" {threshold}, "loss", "mae", "mse", "rmse", "mape", "r2", "auc", "pr_auc",
-/// "mean_average_precision", "hit_ratio" and "ndcg" {k, candidates}, "precision", "recall" and "f1" {num_classes,
-/// threshold, macro, micro}. An unknown name or option throws and lists those there are.
+/// By name: "accuracy", "top_k_accuracy" {k}, "binary_accuracy" {threshold}, "loss", "mae", "mse", "rmse", "mape",
+/// "r2", "auc", "pr_auc", "mean_average_precision", "hit_ratio" and "ndcg" {k, candidates}, "precision", "recall" and
+/// "f1" {num_classes, threshold, macro, micro}. An unknown name or option throws and lists those there are.
 MetricPtr make_metric(const std::string& name, const std::map<std::string, double>& options = {});
 std::vector<std::string> metric_names();
 

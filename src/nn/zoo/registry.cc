@@ -21,9 +21,7 @@ class Reader {
     value = static_cast<uint64_t>(known(name, value).integer(name, static_cast<int64_t>(value)));
   }
   void operator()(const char* name, double& value) { value = known(name, value).real(name, value); }
-  void operator()(const char* name, bool& value) {
-    value = known(name, value ? "true" : "false").flag(name, value);
-  }
+  void operator()(const char* name, bool& value) { value = known(name, value ? "true" : "false").flag(name, value); }
   void operator()(const char* name, std::vector<int64_t>& value) {
     std::string usual;
     for (const int64_t one : value) usual += (usual.empty() ? "" : ", ") + std::to_string(one);
