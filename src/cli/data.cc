@@ -1,4 +1,6 @@
 // Copyright The Thalweg Authors. SPDX-License-Identifier: Apache-2.0
+#include <algorithm>
+#include <charconv>
 #include <cmath>
 
 #include "base/text.h"
@@ -61,6 +63,19 @@ Json json_of(const data::TableStatistics& table) {
   return report;
 }
 
+/// Nobody calls a column 1.5: such a first line is one of data, whose file has no names.
+bool is_number(const std::string& name) {
+  double value = 0;
+  const auto [end, failure] = std::from_chars(name.data(), name.data() + name.size(), value);
+  return failure == std::errc() && end == name.data() + name.size();
+}
+
+bool lacks_names(const std::string& path, const data::TableStatistics& table) {
+  const std::string ending = ending_of(path);
+  return (ending == ".csv" || ending == ".tsv") &&
+         std::any_of(table.columns.begin(), table.columns.end(), [](const auto& column) { return is_number(column.name); });
+}
+
 std::string table_text(const Json& report) {
   TextTable table({"column", "type", "nulls", "distinct", "min", "max", "mean", "std"});
   for (const Json& column : report["columns"]) {
@@ -72,7 +87,11 @@ std::string table_text(const Json& report) {
     table.add_row({column["name"], column["type"], column["nulls"].dump(), distinct, number("min"), number("max"),
                    number("mean"), number("std")});
   }
-  return report["rows"].dump() + " rows in " + report["files"].dump() + " files\n" + table.to_string();
+  std::string note;
+  if (report["lacks_names"].get<bool>()) {
+    note = "The first line was taken for the names of the columns, but holds numbers: write a line of names before it.\n";
+  }
+  return report["rows"].dump() + " rows in " + report["files"].dump() + " files\n" + table.to_string() + note;
 }
 
 Json json_of(const NamedTensor& array) {
@@ -181,7 +200,9 @@ class Data : public Command {
       table = data::describe_table(path_, data::TableFormat::kAuto,
                                    [&](int64_t done, int64_t all) { update(progress, done, all); });
     }
-    print(json_of(table), table_text);
+    Json report = json_of(table);
+    report["lacks_names"] = lacks_names(path_, table);
+    print(report, table_text);
   }
 
   void describe_text() {

@@ -36,12 +36,33 @@ std::vector<std::string> command_names() {
   return names;
 }
 
+/// The first of the arguments that looks like an option and is none of the command's; "" if all are known. What follows
+/// "--" belongs to another program.
+std::string unknown_option(const CLI::App& command, const std::vector<std::string>& arguments,
+                           std::vector<std::string>& known) {
+  for (const CLI::Option* option : command.get_options()) {
+    for (const std::string& name : option->get_lnames()) known.push_back("--" + name);
+  }
+  for (const std::string& argument : arguments) {
+    if (argument == "--") break;
+    const std::string name = argument.substr(0, argument.find('='));
+    if (name.starts_with("--") && std::find(known.begin(), known.end(), name) == known.end()) return name;
+  }
+  return "";
+}
+
 /// What to say about arguments that could not be parsed.
 std::string parse_error_text(const CLI::App& program, const CLI::ParseError& error,
                              const std::vector<std::string>& arguments) {
   const auto chosen = program.get_subcommands();
   if (!chosen.empty()) {
     const std::string name = chosen.front()->get_name();
+    std::vector<std::string> known;
+    const std::string unknown = unknown_option(*chosen.front(), arguments, known);
+    if (!unknown.empty()) {
+      return name + ": there is no option " + unknown + "; near: " + nearest_names(unknown, known) + " ('thalweg " +
+             name + " --help' lists the options)";
+    }
     return name + ": " + error.what() + " ('thalweg " + name + " --help' lists the options)";
   }
   const std::vector<std::string> names = command_names();

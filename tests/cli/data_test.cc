@@ -74,6 +74,15 @@ TEST(Data, ATable) {
   EXPECT_THAT(run_program({"data", directory / "table.csv"}).out, HasSubstr("3 rows in 1 files"));
 }
 
+TEST(Data, ATableWhoseFirstLineIsDataIsToldOf) {
+  const TemporaryDirectory directory;
+  write_bytes(directory / "rows.tsv", "1.5\t2\ta\n2.5\t3\tb\n");
+  EXPECT_THAT(run_program({"data", directory / "rows.tsv"}).out, HasSubstr("holds numbers: write a line of names"));
+  EXPECT_TRUE(json_of(run_program({"data", directory / "rows.tsv", "--json"}))["lacks_names"].get<bool>());
+  write_bytes(directory / "named.csv", "x1,2nd,v\n1.5,2,a\n");
+  EXPECT_FALSE(json_of(run_program({"data", directory / "named.csv", "--json"}))["lacks_names"].get<bool>());
+}
+
 TEST(Data, AFolderOfFoldersOfTables) {
   const TemporaryDirectory directory;
   for (const char* part : {"year=2020", "year=2021"}) {

@@ -43,7 +43,8 @@ TEST(Program, WrongUsageIsOneLineAndTwo) {
   const std::vector<std::pair<std::vector<std::string>, std::string>> cases = {
       {{}, "which command?"},
       {{"benhc"}, "near: bench"},
-      {{"doctor", "--no-such-option"}, "doctor: The following argument was not expected: --no-such-option"},
+      {{"doctor", "--no-such-option"}, "doctor: there is no option --no-such-option; near: "},
+      {{"predict", "--topp", "3"}, "predict: there is no option --topp; near: --top, "},
       {{"explain"}, "explain: MODEL is required"},
   };
   for (const auto& [arguments, text] : cases) {
