@@ -4,6 +4,7 @@ import json
 
 import numpy as np
 import pytest
+from pyspark.ml.evaluation import MulticlassClassificationEvaluator
 from pyspark.ml.feature import SQLTransformer
 
 import thalweg
@@ -35,6 +36,29 @@ def test_labels_that_are_names_come_back_as_names(frame, tmp_path):
     right = predicted.where("predicted = animal").count()
     assert right > 270
     assert model.evaluate(frame, ["animal"])["accuracy"] == pytest.approx(right / 300)
+
+
+def test_a_classifier_has_the_columns_of_sparks_own(frame, tmp_path):
+    net = nn.Sequential(nn.Linear(4, 16), nn.ReLU(), nn.Linear(16, 3))
+    untrained = thalweg.spark.Estimator(net, inputs=[thalweg.Input((None, 4))], feature_cols=["x"], label_cols=["animal"],
+                                        optimizer="adam", learning_rate=0.02, epochs=20, batch_size=30, num_workers=1, threads=1)
+    model = untrained.fit(frame)
+    model.save(str(tmp_path / "model"))
+    predicted = thalweg.spark.Model.load(str(tmp_path / "model")).transform(frame)
+    kinds = {"rawPrediction": "vector", "probability": "vector", "prediction": "double", "predictedLabel": "string"}
+    assert {field.name: field.dataType.simpleString() for field in predicted.schema[len(frame.columns):]} == kinds
+    rows = predicted.collect()
+    for row in rows:
+        assert row.probability.toArray().sum() == pytest.approx(1, abs=1e-5)
+        assert row.prediction == row.probability.toArray().argmax() == row.rawPrediction.toArray().argmax()
+        assert row.predictedLabel == NAMES[int(row.prediction)]
+    found = MulticlassClassificationEvaluator(labelCol="number", metricName="accuracy").evaluate(
+        predicted.selectExpr("prediction", f"double(array_position(array{tuple(NAMES)}, animal) - 1) as number"))
+    assert found == pytest.approx(np.mean([row.predictedLabel == row.animal for row in rows])) and found > 0.9
+    # What is asked for by name or kind is all that comes.
+    model.save_onnx((tmp_path / "model.onnx").as_uri())
+    plain = thalweg.spark.Model.load(tmp_path / "model.onnx", input_cols=["x"], output_kinds=["array"])
+    assert len(plain.transform(frame).columns) == len(frame.columns) + 1
 
 
 def test_class_names_say_which_labels_there_are(frame):

@@ -175,9 +175,9 @@ public final class ThalwegEstimator extends Estimator<ThalwegModel> implements T
     return model.setParent(this);
   }
 
-  /** Labels that are texts come out as texts. */
+  /** Labels that are texts come out as texts, in a column that has been given a name. */
   private Optional<String[]> kindsFor(SourceColumns source) {
-    return hasTexts(source) ? Optional.of(new String[] {OutputKind.LABEL.toString()}) : Optional.empty();
+    return value(outputCols()).isPresent() && hasTexts(source) ? Optional.of(new String[] {OutputKind.LABEL.toString()}) : Optional.empty();
   }
 
   private boolean hasTexts(SourceColumns source) {
@@ -219,7 +219,7 @@ public final class ThalwegEstimator extends Estimator<ThalwegModel> implements T
   }
 
   private List<OutputColumn> outputColumns(SourceColumns source, ModelDescription description) {
-    String[] kinds = value(outputKinds()).or(() -> kindsFor(source)).orElse(new String[] {OutputKind.ARRAY.toString()});
+    String[] kinds = value(outputKinds()).or(() -> kindsFor(source)).orElse(null);
     List<String> classes =
         value(classNames()).map(List::of).orElse(hasTexts(source) ? List.of("of the labels") : description.classNames());
     return OutputColumn.list(value(outputCols()).orElse(null), null, kinds, description.outputs(), classes);

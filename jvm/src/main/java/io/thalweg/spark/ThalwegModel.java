@@ -194,7 +194,8 @@ public final class ThalwegModel extends Model<ThalwegModel> implements Predictio
   private List<OutputColumn> outputColumns() {
     String[] columns = isDefined(outputCols()) ? getOrDefault(outputCols()) : null;
     String[] chosen = isDefined(outputs()) ? getOrDefault(outputs()) : null;
-    return OutputColumn.list(columns, chosen, getOrDefault(outputKinds()), signature.outputs(), signature.classNames());
+    String[] kinds = isSet(outputKinds()) ? getOrDefault(outputKinds()) : null;
+    return OutputColumn.list(columns, chosen, kinds, signature.outputs(), signature.classNames());
   }
 
   @Override

@@ -58,9 +58,28 @@ public final class OutputColumn implements Serializable {
    *
    * @param columns their names; null: one for each output that is chosen, called as that is
    * @param chosen the name of the output for each; null: the only one, or all in order
-   * @param kinds the kind of each, or one for all
+   * @param kinds the kind of each, or one for all; null: arrays
+   * <p>Where nothing is asked for, a model whose classes have names gives the columns of Spark's own classifiers.
    */
   public static List<OutputColumn> list(
+      String[] columns, String[] chosen, String[] kinds, List<ValueInfo> outputs, List<String> classNames) {
+    boolean nothingAsked = columns == null && chosen == null && kinds == null;
+    if (nothingAsked && outputs.size() == 1 && !classNames.isEmpty() && outputs.get(0).rowElements() > 0) {
+      return ofClassifier(outputs.get(0), classNames);
+    }
+    return listed(columns, chosen, kinds == null ? new String[] {OutputKind.ARRAY.toString()} : kinds, outputs, classNames);
+  }
+
+  /** As ProbabilisticClassificationModel of Spark ML calls them, and the name of the class. */
+  private static List<OutputColumn> ofClassifier(ValueInfo output, List<String> classNames) {
+    return List.of(
+        new OutputColumn("rawPrediction", 0, output, OutputKind.RAW, classNames),
+        new OutputColumn("probability", 0, output, OutputKind.PROBABILITY, classNames),
+        new OutputColumn("prediction", 0, output, OutputKind.CLASS, classNames),
+        new OutputColumn("predictedLabel", 0, output, OutputKind.LABEL, classNames));
+  }
+
+  private static List<OutputColumn> listed(
       String[] columns, String[] chosen, String[] kinds, List<ValueInfo> outputs, List<String> classNames) {
     List<String> known = outputs.stream().map(ValueInfo::name).toList();
     String[] all = chosen != null ? chosen : known.toArray(new String[0]);
