@@ -73,7 +73,8 @@ bool is_number(const std::string& name) {
 bool lacks_names(const std::string& path, const data::TableStatistics& table) {
   const std::string ending = ending_of(path);
   return (ending == ".csv" || ending == ".tsv") &&
-         std::any_of(table.columns.begin(), table.columns.end(), [](const auto& column) { return is_number(column.name); });
+         std::any_of(table.columns.begin(), table.columns.end(),
+                     [](const auto& column) { return is_number(column.name); });
 }
 
 std::string table_text(const Json& report) {
@@ -89,7 +90,8 @@ std::string table_text(const Json& report) {
   }
   std::string note;
   if (report["lacks_names"].get<bool>()) {
-    note = "The first line was taken for the names of the columns, but holds numbers: write a line of names before it.\n";
+    note =
+        "The first line was taken for the names of the columns, but holds numbers: write a line of names before it.\n";
   }
   return report["rows"].dump() + " rows in " + report["files"].dump() + " files\n" + table.to_string() + note;
 }
