@@ -104,7 +104,7 @@ class Program {
   size_t pause_step() const { return pause_step_; }
   size_t arena_bytes() const { return arena_bytes_; }
   size_t persistent_bytes() const { return persistent_bytes_; }
-  void* persistent_memory() const { return persistent_.data(); }
+  void* persistent_memory() const { return persistent_->memory.data(); }
 
   /// Runs the prologue if the variables changed since it last ran. Thread-safe among sessions.
   void prepare();
@@ -132,7 +132,7 @@ class Program {
   size_t arena_bytes_ = 0;
   size_t persistent_bytes_ = 0;
   size_t once_bytes_ = 0;
-  AlignedBuffer persistent_;
+  std::shared_ptr<WeightBlock> persistent_;
   std::mutex prepare_mutex_;
   uint64_t prepared_version_ = 0;
 };
