@@ -241,8 +241,7 @@ bool GraphRunner::run_program(const Segment& segment, const std::vector<Tensor>&
     for (int i = 0; i < kTimedRuns; ++i) timed.run(inputs);
     profile->push_back(segment.pool->program()->profile(timed.step_milliseconds()));
   }
-  const bool better =
-      segment.tuning != nullptr && segment.tuning->after_run(elapsed.count(), session->idle_memory());
+  const bool better = segment.tuning != nullptr && segment.tuning->after_run(elapsed.count(), session->idle_memory());
   segment.pool->give_back(std::move(session));
   return better;
 }

@@ -21,8 +21,9 @@ class LaterTuning {
  public:
   LaterTuning(std::shared_ptr<const Program> program, Tuner& tuner);
 
-  /// After a run that took `seconds`, with memory that may be used meanwhile. True once, when all is known that matters, and the program would be another one if
-  /// it were compiled anew. Returns at once while another thread measures. Reads weights.
+  /// After a run that took `seconds`, with memory that may be used meanwhile. True once, when all is known that
+  /// matters, and the program would be another one if it were compiled anew. Returns at once while another thread
+  /// measures. Reads weights.
   bool after_run(double seconds, std::span<std::byte> memory);
   /// Nothing is left to be measured.
   bool settled() const;

@@ -53,8 +53,8 @@ class Variables {
   /// Rearranges an entry that is not pinned yet.
   void adopt(size_t index, const Layout& layout);
   void pin(size_t index) { entries_[index].pinned = true; }
-  /// The content of an entry that is stored elsewhere, as bytes in that layout. Programs that ask for the same share it,
-  /// and it goes with the last of them.
+  /// The content of an entry that is stored elsewhere, as bytes in that layout. Programs that ask for the same share
+  /// it, and it goes with the last of them.
   Tensor arranged(size_t index, const Layout& layout);
   /// What programs derived from entries that are stored elsewhere and from constants.
   SharedWeights& derived() { return derived_; }

@@ -45,9 +45,7 @@ class LaterTuningOfConv : public ::testing::Test {
   const KernelRequest& request() const { return program_->unmeasured()[0]; }
   std::string known() { return tuner_.find(conv_key(request())); }
   /// A form that the rule does not take.
-  std::string other_form() const {
-    return forms_[0].name == conv_by_rule(forms_) ? forms_[1].name : forms_[0].name;
-  }
+  std::string other_form() const { return forms_[0].name == conv_by_rule(forms_) ? forms_[1].name : forms_[0].name; }
   /// How often it asks for the program to be compiled anew until it is settled.
   int finish(LaterTuning& tuning, std::span<std::byte> memory = {}) {
     int asked = 0;

@@ -43,8 +43,8 @@ std::string conv_key(const KernelRequest& request);
 std::vector<TuningCandidate> conv_candidates(const KernelRequest& request, const std::vector<ConvForm>& forms,
                                              TrialMemory& memory);
 
-/// The kernel of the form that was measured to be the fastest on this CPU if it is one of `offered`; else null, with the
-/// reason. If nobody has measured yet: measures, or takes what the rule says (KernelRequest::unmeasured). Several
+/// The kernel of the form that was measured to be the fastest on this CPU if it is one of `offered`; else null, with
+/// the reason. If nobody has measured yet: measures, or takes what the rule says (KernelRequest::unmeasured). Several
 /// candidates may ask in turn: the answer is the same.
 std::unique_ptr<Kernel> fastest_conv(const KernelRequest& request, const std::vector<ConvForm>& offered,
                                      std::string& declined);

@@ -17,8 +17,8 @@ struct Sample {
   WinogradShape shape;
   int64_t in_channels = 0;
   int64_t channels = 0;  ///< output channels that are looked at
-  std::vector<float> x;           ///< [in blocks][extent][extent][lanes]
-  std::vector<float> w;           ///< in blocks, as the kernels take them
+  std::vector<float> x;  ///< [in blocks][extent][extent][lanes]
+  std::vector<float> w;  ///< in blocks, as the kernels take them
 
   int extent() const { return shape.m + 2; }
 };
@@ -51,8 +51,7 @@ Sample take_sample(const Tensor& weights, int m) {
     const int64_t block = o / lanes, lane = o % lanes;
     for (int64_t i = 0; i < sample.in_channels; ++i) {
       float* to = sample.w.data() + ((block * shape.in.blocks + i / lanes) * 9 * lanes + i % lanes) * lanes + lane;
-      for (int64_t k = 0; k < 9; ++k)
-        to[k * lanes * lanes] = from[(o * all / taken * sample.in_channels + i) * 9 + k];
+      for (int64_t k = 0; k < 9; ++k) to[k * lanes * lanes] = from[(o * all / taken * sample.in_channels + i) * 9 + k];
     }
   }
   return sample;

@@ -34,9 +34,9 @@ enum class WinogradPass { kForward, kData, kWeights };
 
 WinogradShape winograd_shape(const ConvGeometry& geometry, WinogradPass pass, int m);
 
-/// The tile size m that a model of costs takes for the convolution (or gradient) of a node that the kernels can compute;
-/// 0 if the direct method is likely to be as fast, unless it is to be used `always`. Depends on shapes alone, so that
-/// two runs give the same bits.
+/// The tile size m that a model of costs takes for the convolution (or gradient) of a node that the kernels can
+/// compute; 0 if the direct method is likely to be as fast, unless it is to be used `always`. Depends on shapes alone,
+/// so that two runs give the same bits.
 int winograd_by_rule(const ConvGeometry& geometry, WinogradPass pass, bool always = false);
 /// The same; 0, with the reason, also if the kernels cannot compute it with the accuracy that is wanted.
 int choose_winograd(const KernelRequest& request, WinogradPass pass, std::string& declined);
