@@ -130,7 +130,7 @@ std::shared_ptr<GraphRunner::Segment> GraphRunner::compile(const Contents& conte
   for (const size_t input : segment->inputs) inputs.push_back(contents[input]);
   const auto program = compile_for_inference(std::move(plan.graph), context_.variables,
                                              usable_precision(context_.options.precision), options, inputs);
-  segment->pool = std::make_shared<SessionPool>(program);
+  segment->pool = std::make_shared<SessionPool>(program, context_.arenas);
   if (options.tune_later) segment->tuning = std::make_unique<LaterTuning>(program, Tuner::for_this_cpu());
   return segment;
 }
@@ -144,7 +144,7 @@ void GraphRunner::compile_anew(Segment& segment) {
   try {
     // It takes over the weights that stay as they are.
     segment.pool = std::make_shared<SessionPool>(
-        Program::compile(program->graph().clone(), context_.variables, program->options()));
+        Program::compile(program->graph().clone(), context_.variables, program->options()), context_.arenas);
   } catch (const std::exception&) {
     // Such as too little memory. What there is goes on to work.
   }
