@@ -131,11 +131,12 @@ std::shared_ptr<GraphRunner::Segment> GraphRunner::compile(const Contents& conte
   const auto program = compile_for_inference(std::move(plan.graph), context_.variables,
                                              usable_precision(context_.options.precision), options, inputs);
   segment->pool = std::make_shared<SessionPool>(program, context_.arenas);
-  if (options.tune_later) segment->tuning = std::make_unique<LaterTuning>(program, Tuner::for_this_cpu());
+  if (!program->unmeasured().empty()) segment->tuning = std::make_unique<LaterTuning>(program, Tuner::for_this_cpu());
   return segment;
 }
 
 void GraphRunner::compile_anew(Segment& segment) {
+  const auto begin = std::chrono::steady_clock::now();
   const std::unique_lock<std::shared_mutex> weights(context_.weights_mutex);
   segment.tuning = nullptr;
   const std::shared_ptr<Program> program = segment.pool->program();
@@ -148,6 +149,7 @@ void GraphRunner::compile_anew(Segment& segment) {
   } catch (const std::exception&) {
     // Such as too little memory. What there is goes on to work.
   }
+  extend_time(std::chrono::steady_clock::now() - begin);
 }
 
 std::shared_ptr<GraphRunner::Segment> GraphRunner::SegmentCache::find(const Contents& contents) {
