@@ -44,6 +44,10 @@ void require_time() {
   TW_REQUIRE(Clock::now() < deadline, "takes longer than the time it was given");
 }
 
+void extend_time(Clock::duration time) {
+  if (deadline != Clock::time_point::max()) deadline += time;
+}
+
 namespace {
 
 size_t find_machine_memory() {

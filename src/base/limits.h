@@ -30,6 +30,9 @@ size_t memory_limit();
 /// Throws if the calling thread's time is up.
 void require_time();
 
+/// The calling thread has so much more time, because it spent it on something else.
+void extend_time(std::chrono::steady_clock::duration time);
+
 /// Of the machine, or of the process's control group if that is less.
 size_t machine_memory();
 

@@ -130,23 +130,26 @@ std::shared_ptr<GraphRunner::Segment> GraphRunner::compile(const Contents& conte
   for (const size_t input : segment->inputs) inputs.push_back(contents[input]);
   const auto program = compile_for_inference(std::move(plan.graph), context_.variables,
                                              usable_precision(context_.options.precision), options, inputs);
-  segment->pool = std::make_shared<SessionPool>(program);
-  if (options.tune_later) segment->tuning = std::make_unique<LaterTuning>(program, Tuner::for_this_cpu());
+  segment->pool = std::make_shared<SessionPool>(program, context_.arenas);
+  if (!program->unmeasured().empty()) segment->tuning = std::make_unique<LaterTuning>(program, Tuner::for_this_cpu());
   return segment;
 }
 
 void GraphRunner::compile_anew(Segment& segment) {
+  const auto begin = std::chrono::steady_clock::now();
   const std::unique_lock<std::shared_mutex> weights(context_.weights_mutex);
-  std::shared_ptr<Program> program = segment.pool->program();
+  segment.tuning = nullptr;
+  const std::shared_ptr<Program> program = segment.pool->program();
   // Forgotten meanwhile, with all that was compiled for other weights.
   if (&program->variables() != context_.variables.get()) return;
-  const CompileOptions options = program->options();
-  std::unique_ptr<Graph> graph = program->graph().clone();
-  // The memory of the old one goes before the new one takes its own.
-  segment.tuning = nullptr;
-  segment.pool = nullptr;
-  program = nullptr;
-  segment.pool = std::make_shared<SessionPool>(Program::compile(std::move(graph), context_.variables, options));
+  try {
+    // It takes over the weights that stay as they are.
+    segment.pool = std::make_shared<SessionPool>(
+        Program::compile(program->graph().clone(), context_.variables, program->options()), context_.arenas);
+  } catch (const std::exception&) {
+    // Such as too little memory. What there is goes on to work.
+  }
+  extend_time(std::chrono::steady_clock::now() - begin);
 }
 
 std::shared_ptr<GraphRunner::Segment> GraphRunner::SegmentCache::find(const Contents& contents) {
@@ -221,18 +224,12 @@ void GraphRunner::run_segment(Segment& segment, Contents& contents, std::vector<
   if (segment.outputs.empty()) return;
   std::vector<Tensor> inputs;
   for (const size_t input : segment.inputs) inputs.push_back(contents[input]);
-  if (!run_program(segment, inputs, contents, profile)) return;
-  try {
-    compile_anew(segment);
-  } catch (const std::exception&) {
-    clear();  // the next run begins from the start
-  }
+  if (run_program(segment, inputs, contents, profile)) compile_anew(segment);
 }
 
 bool GraphRunner::run_program(const Segment& segment, const std::vector<Tensor>& inputs, Contents& contents,
                               std::vector<ProgramProfile>* profile) {
   const std::shared_lock<std::shared_mutex> lock(context_.weights_mutex);
-  TW_REQUIRE(segment.pool != nullptr, context_.name, ": could not be compiled anew in another thread");
   std::unique_ptr<Session> session = segment.pool->take();
   const auto begin = std::chrono::steady_clock::now();
   std::vector<Tensor> results = session->run(inputs);

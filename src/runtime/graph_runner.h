@@ -35,6 +35,8 @@ struct RunnerContext {
   std::shared_ptr<Variables>& variables;
   /// Shared while weights are read, unique while a program is compiled, which may rearrange them.
   std::shared_mutex& weights_mutex;
+  /// Of whatever runs in turn.
+  std::shared_ptr<ArenaPool> arenas = std::make_shared<ArenaPool>();
 };
 
 /// Runs a graph whose shapes may be free: as one compiled program where the shapes of the inputs decide everything,

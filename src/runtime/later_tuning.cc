@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <chrono>
 
+#include "base/limits.h"
 #include "base/threads.h"
 #include "ops/conv_geometry.h"
 #include "runtime/kernels/native/conv_forms.h"
@@ -49,15 +50,25 @@ bool LaterTuning::after_run(double seconds, std::span<std::byte> memory) {
   if (runs_++ == 0) return false;
   run_seconds_ = run_seconds_ == 0 ? seconds : std::min(run_seconds_, seconds);
   credit_ += kShare * seconds;
-  const ThreadLease lease(program_->options().threads);
   memory_.lend(memory);
-  while (credit_ > 0 && !settled_) {
-    const auto begin = std::chrono::steady_clock::now();
-    measure();
-    credit_ -= std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
+  try {
+    spend();
+  } catch (const std::exception&) {
+    credit_ = 0;  // such as a system that gives no threads just now; the run itself was right
   }
   memory_.lend({});
   return settled_ && changed_;
+}
+
+void LaterTuning::spend() {
+  const ThreadLease lease(program_->options().threads);
+  while (credit_ > 0 && !settled_) {
+    const auto begin = std::chrono::steady_clock::now();
+    measure();
+    const auto spent = std::chrono::steady_clock::now() - begin;
+    credit_ -= std::chrono::duration<double>(spent).count();
+    extend_time(spent);
+  }
 }
 
 bool LaterTuning::matters(const KernelRequest& request) const {

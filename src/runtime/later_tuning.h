@@ -29,6 +29,7 @@ class LaterTuning {
   bool settled() const;
 
  private:
+  void spend();
   void measure();
   void begin_race(const KernelRequest& request);
   void end_race(const std::string& winner);

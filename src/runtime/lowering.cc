@@ -26,8 +26,10 @@ void Lowering::run() {
   set_lifetimes();
   hold_variables();
   share_memory();
+  share_weights();
   find_once_buffers();
   place_buffers();
+  place_weights();
 }
 
 int Lowering::new_buffer(Buffer::Kind kind, size_t bytes, size_t place) {

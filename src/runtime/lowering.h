@@ -60,6 +60,13 @@ class Lowering {
   void set_lifetimes();
   void hold_variables();
   void share_memory();
+  /// What other programs have derived from the weights is taken from them.
+  void share_weights();
+  /// What each buffer of fixed content holds, as a text that two programs have in common; "" if that cannot be said.
+  std::vector<std::string> names_of_weights() const;
+  /// Steps that run once and make nothing that is used.
+  void remove_idle_prologue();
+  void place_weights();
   void find_once_buffers();
   void place_buffers();
   /// Plans all buffers of a kind that are used by their lifetimes; gives the bytes they need.
@@ -69,6 +76,8 @@ class Lowering {
 
   Program& program_;
   std::unordered_map<const Value*, ValueState> values_;
+  /// Names and buffers of what this program is the first to derive.
+  std::vector<std::pair<std::string, size_t>> named_weights_;
   bool paused_ = false;
   /// Last step that reads each variable's memory, by variable index.
   std::unordered_map<size_t, int> last_read_;

@@ -17,7 +17,6 @@ std::shared_ptr<Program> Program::compile(std::unique_ptr<Graph> graph, std::sha
   const ThreadLease lease(program->options_.threads);
   Lowering(*program).run();
   if (options.tuning == Tuning::kMeasured) Tuner::for_this_cpu().keep();
-  program->persistent_ = AlignedBuffer(program->persistent_bytes_);
   return program;
 }
 
@@ -36,7 +35,7 @@ void Program::prepare() {
         borrowed.push_back(variables_->borrow(entry.place));
         return const_cast<void*>(borrowed.back().get());
       case Buffer::Kind::kConstant: return entry.constant.raw();
-      case Buffer::Kind::kPersistent: return static_cast<char*>(persistent_.data()) + entry.place;
+      case Buffer::Kind::kPersistent: return static_cast<char*>(persistent_memory()) + entry.place;
       case Buffer::Kind::kOnce: return static_cast<char*>(once.data()) + entry.place;
       default: raise("a step that runs once reads a value that changes");
     }
@@ -51,6 +50,7 @@ void Program::prepare() {
     step.kernel->run({in, out, address(step.scratch), state.get(), step.threads, 0});
     borrowed.clear();
   }
+  persistent_->made = true;
   prepared_version_ = variables_->version();
 }
 

@@ -104,7 +104,7 @@ class Program {
   size_t pause_step() const { return pause_step_; }
   size_t arena_bytes() const { return arena_bytes_; }
   size_t persistent_bytes() const { return persistent_bytes_; }
-  void* persistent_memory() const { return persistent_.data(); }
+  void* persistent_memory() const { return persistent_->memory.data(); }
 
   /// Runs the prologue if the variables changed since it last ran. Thread-safe among sessions.
   void prepare();
@@ -132,7 +132,7 @@ class Program {
   size_t arena_bytes_ = 0;
   size_t persistent_bytes_ = 0;
   size_t once_bytes_ = 0;
-  AlignedBuffer persistent_;
+  std::shared_ptr<WeightBlock> persistent_;
   std::mutex prepare_mutex_;
   uint64_t prepared_version_ = 0;
 };
@@ -155,7 +155,13 @@ using GradientCallback = std::function<void(const GradientView&)>;
 class Session {
  public:
   explicit Session(std::shared_ptr<Program> program);
+  /// With no memory to run in yet: `lend` gives it.
+  Session(std::shared_ptr<Program> program, std::nullptr_t memory);
   ~Session();
+
+  /// Memory for the runs that come, of Program::arena_bytes at least.
+  void lend(AlignedBuffer memory);
+  AlignedBuffer take_back() { return std::move(arena_); }
 
   /// Runs the program. `inputs` must have exactly the types it was compiled for. Returns the graph outputs.
   /// `on_gradient` is called from this thread as soon as a gradient is final.
@@ -185,6 +191,7 @@ class Session {
   struct BoundStep;
   void* address(int buffer) const;
   void bind();
+  void bind_addresses();
   /// Takes the addresses of inputs from the one numbered `first` on.
   void set_inputs(size_t first, std::span<const Tensor> inputs);
   void run_steps(size_t first, size_t last, const GradientCallback& on_gradient);
@@ -194,6 +201,8 @@ class Session {
 
   std::shared_ptr<Program> program_;
   AlignedBuffer arena_;
+  /// Where the arena was when addresses were bound.
+  const void* bound_arena_ = nullptr;
   std::vector<BoundStep> bound_;
   std::vector<const void*> input_addresses_;
   /// Those of a run that has paused.

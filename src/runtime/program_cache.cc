@@ -5,19 +5,45 @@
 
 namespace thalweg {
 
-std::unique_ptr<Session> SessionPool::take() {
+AlignedBuffer ArenaPool::take(size_t bytes) {
   {
     const std::lock_guard<std::mutex> lock(mutex_);
-    if (!idle_.empty()) {
-      std::unique_ptr<Session> session = std::move(idle_.back());
-      idle_.pop_back();
-      return session;
+    const auto largest = std::max_element(idle_.begin(), idle_.end(), [](const auto& a, const auto& b) {
+      return a.bytes() < b.bytes();
+    });
+    if (largest != idle_.end()) {
+      AlignedBuffer memory = std::move(*largest);
+      idle_.erase(largest);
+      if (memory.bytes() >= bytes) return memory;
+      // It goes before the larger one comes.
     }
   }
-  return std::make_unique<Session>(program_);
+  return AlignedBuffer(bytes);
+}
+
+void ArenaPool::give_back(AlignedBuffer memory) {
+  const std::lock_guard<std::mutex> lock(mutex_);
+  idle_.push_back(std::move(memory));
+}
+
+std::unique_ptr<Session> SessionPool::idle_session() {
+  const std::lock_guard<std::mutex> lock(mutex_);
+  if (idle_.empty()) return nullptr;
+  std::unique_ptr<Session> session = std::move(idle_.back());
+  idle_.pop_back();
+  return session;
+}
+
+std::unique_ptr<Session> SessionPool::take() {
+  std::unique_ptr<Session> session = idle_session();
+  if (arenas_ == nullptr) return session != nullptr ? std::move(session) : std::make_unique<Session>(program_);
+  if (session == nullptr) session = std::make_unique<Session>(program_, nullptr);
+  session->lend(arenas_->take(program_->arena_bytes()));
+  return session;
 }
 
 void SessionPool::give_back(std::unique_ptr<Session> session) {
+  if (arenas_ != nullptr) arenas_->give_back(session->take_back());
   const std::lock_guard<std::mutex> lock(mutex_);
   idle_.push_back(std::move(session));
 }

@@ -11,10 +11,24 @@
 
 namespace thalweg {
 
+/// Memory for runs, of programs of which few run at a time: a model's for several shapes of its inputs. Thread-safe.
+class ArenaPool {
+ public:
+  /// At least so many bytes of any content.
+  AlignedBuffer take(size_t bytes);
+  void give_back(AlignedBuffer memory);
+
+ private:
+  std::mutex mutex_;
+  std::vector<AlignedBuffer> idle_;
+};
+
 /// A program and the sessions that wait for work on it.
 class SessionPool {
  public:
-  explicit SessionPool(std::shared_ptr<Program> program) : program_(std::move(program)) {}
+  /// Sessions have memory only while they are taken if they share `arenas` with others; null: each has its own.
+  explicit SessionPool(std::shared_ptr<Program> program, std::shared_ptr<ArenaPool> arenas = nullptr)
+      : program_(std::move(program)), arenas_(std::move(arenas)) {}
 
   const std::shared_ptr<Program>& program() const { return program_; }
   /// Runs in an idle session, or in a new one.
@@ -24,7 +38,10 @@ class SessionPool {
   void give_back(std::unique_ptr<Session> session);
 
  private:
+  std::unique_ptr<Session> idle_session();
+
   std::shared_ptr<Program> program_;
+  std::shared_ptr<ArenaPool> arenas_;
   std::mutex mutex_;
   std::vector<std::unique_ptr<Session>> idle_;
 };

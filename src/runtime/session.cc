@@ -23,8 +23,15 @@ struct Session::BoundStep {
   std::vector<const GradientSlot*> gradients;
 };
 
-Session::Session(std::shared_ptr<Program> program) : program_(std::move(program)), arena_(program_->arena_bytes()) {
-  bind();
+Session::Session(std::shared_ptr<Program> program, std::nullptr_t) : program_(std::move(program)) { bind(); }
+
+Session::Session(std::shared_ptr<Program> program) : Session(std::move(program), nullptr) {
+  lend(AlignedBuffer(program_->arena_bytes()));
+}
+
+void Session::lend(AlignedBuffer memory) {
+  arena_ = std::move(memory);
+  if (arena_.data() != bound_arena_) bind_addresses();
 }
 
 Session::~Session() = default;
@@ -56,17 +63,26 @@ void Session::bind() {
     bound.multiplies = steps[s].node != nullptr && steps[s].node->op().has(Trait::kComputesInBf16);
     for (size_t i = 0; i < steps[s].inputs.size(); ++i) {
       const int buffer = steps[s].inputs[i];
-      bound.inputs.push_back(address(buffer));
       if (buffer < 0) continue;
       const Buffer& entry = program_->buffers()[static_cast<size_t>(buffer)];
       if (entry.kind == Buffer::Kind::kInput) bound.external.emplace_back(i, entry.place);
     }
-    for (int buffer : steps[s].outputs) bound.outputs.push_back(address(buffer));
-    bound.scratch = address(steps[s].scratch);
     const auto [first, last] = by_step.equal_range(static_cast<int>(s));
     for (auto it = first; it != last; ++it) bound.gradients.push_back(it->second);
   }
   seconds_.assign(steps.size(), 0.0);
+  bind_addresses();
+}
+
+void Session::bind_addresses() {
+  for (BoundStep& bound : bound_) {
+    bound.inputs.clear();
+    bound.outputs.clear();
+    for (const int buffer : bound.step->inputs) bound.inputs.push_back(address(buffer));
+    for (const int buffer : bound.step->outputs) bound.outputs.push_back(address(buffer));
+    bound.scratch = address(bound.step->scratch);
+  }
+  bound_arena_ = arena_.data();
 }
 
 void Session::set_inputs(size_t first, std::span<const Tensor> inputs) {

@@ -10,6 +10,7 @@
 
 #include "runtime/aligned_buffer.h"
 #include "runtime/layout.h"
+#include "runtime/weight_block.h"
 #include "tensor/stored_weight.h"
 #include "thalweg/graph.h"
 
@@ -55,6 +56,8 @@ class Variables {
   /// The content of an entry that is stored elsewhere, as bytes in that layout. Programs that ask for the same share
   /// it, and it goes with the last of them.
   Tensor arranged(size_t index, const Layout& layout);
+  /// What programs derived from entries that are stored elsewhere and from constants.
+  SharedWeights& derived() { return derived_; }
   /// Keeps the content in memory from now on, as it is read by every run of some program.
   void hold(size_t index);
 
@@ -85,6 +88,7 @@ class Variables {
 
   std::vector<Entry> entries_;
   std::unordered_map<std::string, size_t> by_name_;
+  SharedWeights derived_;
   uint64_t version_ = 1;
 };
 

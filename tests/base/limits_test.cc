@@ -29,6 +29,14 @@ TEST(Limits, TimeRunsOut) {
   EXPECT_THAT(error_text(require_time), HasSubstr("longer"));
 }
 
+TEST(Limits, WhatIsSpentOnSomethingElseDoesNotCount) {
+  extend_time(std::chrono::hours(1));
+  EXPECT_EQ(error_text(require_time), "no error") << "nothing is limited yet";
+  const ScopedLimits limits(0, 1e-9);
+  extend_time(std::chrono::hours(1));
+  EXPECT_EQ(error_text(require_time), "no error");
+}
+
 TEST(Limits, TheMachineHasMemory) { EXPECT_GE(machine_memory(), size_t{1} << 26); }
 
 }  // namespace

@@ -7,6 +7,7 @@
 #include <limits>
 #include <vector>
 
+#include "runtime/aligned_buffer.h"
 #include "runtime/kernels/native/winograd_plan.h"
 
 namespace thalweg {
@@ -18,8 +19,10 @@ struct Sample {
   int64_t in_channels = 0;
   int64_t channels = 0;  ///< output channels that are looked at
   std::vector<float> x;  ///< [in blocks][extent][extent][lanes]
-  std::vector<float> w;  ///< in blocks, as the kernels take them
+  /// In blocks, as the kernels take them. Megabytes for a moment would leave holes in the heap.
+  AlignedBuffer weights = {};
 
+  float* w() const { return static_cast<float*>(weights.data()); }
   int extent() const { return shape.m + 2; }
 };
 
@@ -45,12 +48,13 @@ Sample take_sample(const Tensor& weights, int m) {
   const int64_t lanes = shape.lanes;
   sample.x.resize(static_cast<size_t>(shape.in.blocks * shape.in.height * shape.in.width * lanes));
   for (size_t i = 0; i < sample.x.size(); ++i) sample.x[i] = noise(i);
-  sample.w.assign(static_cast<size_t>(shape.panel_vectors * shape.in.blocks * 9 * lanes * lanes), 0.0F);
+  sample.weights =
+      AlignedBuffer(static_cast<size_t>(shape.panel_vectors * shape.in.blocks * 9 * lanes * lanes) * sizeof(float));
   const float* from = weights.data<float>();
   for (int64_t o = 0; o < taken; ++o) {
     const int64_t block = o / lanes, lane = o % lanes;
     for (int64_t i = 0; i < sample.in_channels; ++i) {
-      float* to = sample.w.data() + ((block * shape.in.blocks + i / lanes) * 9 * lanes + i % lanes) * lanes + lane;
+      float* to = sample.w() + ((block * shape.in.blocks + i / lanes) * 9 * lanes + i % lanes) * lanes + lane;
       for (int64_t k = 0; k < 9; ++k) to[k * lanes * lanes] = from[(o * all / taken * sample.in_channels + i) * 9 + k];
     }
   }
@@ -61,8 +65,9 @@ Sample take_sample(const Tensor& weights, int m) {
 std::vector<float> transformed_outputs(const Sample& sample) {
   const WinogradShape& shape = sample.shape;
   const simd::WinogradWeights weights = shape.weights(false);
-  std::vector<float> u(static_cast<size_t>(shape.weights_floats()));
-  simd::winograd_weights(shape.m, weights, sample.w.data(), 0, shape.out.blocks, u.data());
+  const AlignedBuffer transformed(static_cast<size_t>(shape.weights_floats()) * sizeof(float));
+  auto* u = static_cast<float*>(transformed.data());
+  simd::winograd_weights(shape.m, weights, sample.w(), 0, shape.out.blocks, u);
   simd::WinogradTiles in = winograd_tiles(shape, shape.in.blocks, 1, 1);
   simd::WinogradTiles out = winograd_tiles(shape, shape.panel_vectors, shape.panel_vectors, 1);
   std::vector<float> in_data(static_cast<size_t>(winograd_tiles_floats(shape, in)));
@@ -74,7 +79,7 @@ std::vector<float> transformed_outputs(const Sample& sample) {
     simd::WinogradProduct product{};
     product.left = in.data + point * in.point_stride;
     product.left_stride = in.panel_stride;
-    product.right = u.data() + point * weights.point_stride;
+    product.right = u + point * weights.point_stride;
     product.result = out.data + point * out.point_stride;
     product.tiles = 1;
     product.channel_blocks = shape.in.blocks;
@@ -96,7 +101,7 @@ std::vector<double> direct_outputs(const Sample& sample, int64_t block) {
     std::array<double, kLanes> sums{};
     for (int64_t i = 0; i < sample.in_channels; ++i) {
       const float* x = sample.x.data() + i / lanes * extent * extent * lanes + i % lanes;
-      const float* w = sample.w.data() + ((block * sample.shape.in.blocks + i / lanes) * 9 * lanes + i % lanes) * lanes;
+      const float* w = sample.w() + ((block * sample.shape.in.blocks + i / lanes) * 9 * lanes + i % lanes) * lanes;
       for (int k = 0; k < 9; ++k) {
         const double pixel = x[((point / m + k / 3) * extent + point % m + k % 3) * lanes];
         for (size_t lane = 0; lane < kLanes; ++lane) {
