@@ -9,7 +9,8 @@ namespace {
 
 using ::testing::HasSubstr;
 
-constexpr const char* kCommands[] = {"bench", "compare", "data", "doctor", "explain", "launch", "predict", "schemes"};
+constexpr const char* kCommands[] = {"bench",  "compare", "data",    "doctor", "explain",
+                                     "launch", "predict", "schemes", "trial"};
 
 TEST(Program, HelpListsTheCommands) {
   const ProcessResult run = run_program({"--help"});
