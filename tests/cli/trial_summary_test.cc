@@ -22,7 +22,7 @@ cli::WorkerTrace steady(int worker, double begin, double end, double exchange_sh
 }
 
 TEST(TrialSummary, AddsUpWhatWorkersHaveDone) {
-  const SchemeTraces traces{"allreduce", "", {steady(0, 50, 60, 0.2), steady(1, 50, 60, 0.4)}, {}, -1, 60};
+  const SchemeTraces traces{"allreduce", "", false, {steady(0, 50, 60, 0.2), steady(1, 50, 60, 0.4)}, {}, -1, 60};
   const SchemeSummary summary = summarise(traces, 10);
   EXPECT_NEAR(summary.seconds, 10, 1e-6);
   EXPECT_NEAR(summary.samples, 1600, 1e-6);
@@ -35,13 +35,14 @@ TEST(TrialSummary, AddsUpWhatWorkersHaveDone) {
   EXPECT_NEAR(summary.computing, 0.6, 1e-6);
   EXPECT_FALSE(summary.kill);
   // Half of 1 is reached after a second, and averages follow a little later.
-  EXPECT_NEAR(*seconds_to(summary, 0.5), 1.2, 0.3);
+  EXPECT_NEAR(*seconds_to(summary, 0.5), 1.5, 0.3);
   EXPECT_FALSE(seconds_to(summary, 0.01));
 }
 
 TEST(TrialSummary, OfAKillTellsTheWorkThatIsMissing) {
   // One of two is away for two seconds, in which the other goes on at its pace: one second's work of both.
-  SchemeTraces traces{"easgd", "", {steady(0, 50, 60, 0), steady(1, 50, 54, 0), steady(1, 56, 60, 0)}, 54.0, 1, 60};
+  SchemeTraces traces{"easgd", "", false, {steady(0, 50, 60, 0), steady(1, 50, 54, 0), steady(1, 56, 60, 0)},
+                      54.0,    1,  60};
   const SchemeSummary summary = summarise(traces, 10);
   ASSERT_TRUE(summary.kill);
   EXPECT_NEAR(summary.kill->seconds, 1, 1e-6);

@@ -21,7 +21,7 @@ using ::testing::Not;
 /// Of a document, what is opened and not closed, or closed and not open, first; empty if nothing is.
 std::string unbalanced_tag(std::string document) {
   document = std::regex_replace(document, std::regex("<!DOCTYPE html>"), "");
-  const std::regex tag("<(/?)([a-z0-9]+)((?:\\s+[a-zA-Z-]+=\"[^\"<>]*\")*)\\s*(/?)>");
+  const std::regex tag("<(/?)([a-z0-9]+)((?:\\s+[a-zA-Z0-9-]+=\"[^\"<>]*\")*)\\s*(/?)>");
   std::vector<std::string> open;
   std::string::const_iterator at = document.begin();
   for (std::sregex_iterator next(document.begin(), document.end(), tag), end; next != end; ++next) {

@@ -27,7 +27,7 @@ dd { margin: 0; color: var(--text); }
 .wide { overflow-x: auto; }
 table { border-collapse: collapse; font-variant-numeric: tabular-nums; white-space: nowrap; }
 th, td { padding: 4px 12px; text-align: right; border-bottom: 1px solid var(--line); }
-th { color: var(--soft); font-weight: 600; }
+th { color: var(--soft); font-weight: 600; white-space: normal; vertical-align: bottom; }
 th:first-child, td:first-child { text-align: left; }
 tbody tr:nth-child(even) { background: var(--stripe); }
 .plots { display: grid; grid-template-columns: repeat(auto-fit, minmax(min(540px, 100%), 1fr)); gap: 20px 28px; }
