@@ -60,6 +60,9 @@ class Launch : public Command {
                     "seconds that workers may take to end after the group has finished, to save a model or go on by "
                     "themselves, before they are killed [1800]")
         ->check(seconds_of_at_least(0.1));
+    options.add_option(
+        "--address", address_,
+        "host:port where workers meet, if they reach this host by another name; port 0: any [127.0.0.1:0]");
     options.add_flag("--no-pin", no_pin_, "do not give each worker processors of its own");
     options.add_flag("--tls", tls_, "encrypt what goes over the network (what stays on one host is in shared memory)");
     options.add_option("command", command_, "the program that a worker runs, and its arguments")->required();
@@ -141,6 +144,7 @@ class Launch : public Command {
   comm::RendezvousOptions rendezvous_options() {
     comm::RendezvousOptions options;
     options.secret = secret_;
+    if (!address_.empty()) options.address = address_;
     options.tls = tls_;
     options.min_size = least_;
     options.max_size = count_;
@@ -371,6 +375,7 @@ class Launch : public Command {
   double end_timeout_ = 1800;
   bool no_pin_ = false;
   bool tls_ = false;
+  std::string address_;
   std::vector<std::string> command_;
 
   /// Goes after the workers: those that are left when it does would be killed.

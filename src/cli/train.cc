@@ -8,6 +8,7 @@
 
 #include "cli/command.h"
 #include "cli/train_job.h"
+#include "cli/trial/worker.h"
 
 namespace thalweg::cli {
 namespace {
@@ -48,10 +49,12 @@ class Train : public Command {
         ->required();
     options.add_option("--set", overrides_, "section.key=value in place of what the file says; may be repeated")
         ->allow_extra_args(false);
+    trial_.add_options(options);
   }
 
   int run() override {
     try {
+      if (trial_.is_one()) trial_.begin();
       return train();
     } catch (const comm::JobEnded&) {
       // As for a worker that was started again when the others were nearly done: there is nothing to complain of.
@@ -61,7 +64,7 @@ class Train : public Command {
   }
 
  private:
-  int train() const {
+  int train() {
     if (std::filesystem::is_directory(path_)) {
       wrong_usage("'", path_, "' is a folder, not a job file: give a TOML file, as examples/digits.toml");
     }
@@ -74,9 +77,14 @@ class Train : public Command {
     if (json() && !shows_progress()) options.progress = ShowProgress::kNone;
     const std::shared_ptr<comm::Group> group = comm::join_launched(job.group);
     if (group != nullptr) options.scheme = sync::make_scheme(job.training.scheme, group);
+    if (trial_.is_one()) trial_.change(options, group);
     Model model(std::move(job.start.graph));
     Trainer trainer(model, job.training.loss,
                     optim::make_optimizer(job.training.optimizer, job.training.optimizer_options), options);
+    if (trial_.is_one()) {
+      trial_.train(trainer, job);
+      return kDone;
+    }
     if (job.resume) resume(trainer, options.checkpoints.directory);
     const int64_t steps_before = trainer.state().progress.iteration;
     fit(trainer, job);
@@ -139,6 +147,7 @@ class Train : public Command {
 
   std::string path_;
   std::vector<std::string> overrides_;
+  TrialWorker trial_;
 };
 
 const RegisterCommand kTrain([] { return std::make_unique<Train>(); });

@@ -8,6 +8,8 @@
 #include <filesystem>
 #include <thread>
 
+#include "cli/ended.h"
+#include "cli/fake_digits.h"
 #include "cli/program.h"
 #include "support/bad_images.h"
 #include "support/patience.h"
@@ -18,29 +20,6 @@ namespace {
 
 using ::testing::HasSubstr;
 using ::testing::Not;
-
-/// An IDX file of u8 in which nothing matters but the shape; labels are 0 to 9.
-void write_idx(const std::string& path, const std::vector<uint32_t>& dims) {
-  std::string bytes = {0, 0, 8, static_cast<char>(dims.size())};
-  size_t count = 1;
-  for (const uint32_t dim : dims) {
-    for (const unsigned shift : {24U, 16U, 8U, 0U}) bytes += static_cast<char>(dim >> shift & 255U);
-    count *= dim;
-  }
-  for (size_t i = 0; i < count; ++i) bytes += static_cast<char>(i % 10);
-  write_bytes(path, bytes);
-}
-
-bool is_running(pid_t pid) {
-  const std::string stat = read_bytes("/proc/" + std::to_string(pid) + "/stat");
-  const size_t name_end = stat.rfind(')');
-  return name_end != std::string::npos && stat.size() > name_end + 2 && stat[name_end + 2] != 'Z';
-}
-
-/// The end of a process shows in /proc some time after the signal that ends it.
-bool have_ended(const std::vector<pid_t>& pids) {
-  return eventually([&] { return std::none_of(pids.begin(), pids.end(), is_running); });
-}
 
 class LaunchFaults : public ::testing::Test {
  protected:
@@ -56,11 +35,7 @@ class LaunchFaults : public ::testing::Test {
 
   /// A shell's words for training on what looks like digits, until it is told to stop or for so many epochs.
   std::string train(int64_t epochs = 1'000'000) {
-    for (const char* part : {"train", "t10k"}) {
-      const uint32_t count = part == std::string("train") ? 640 : 64;
-      write_idx(folder_ / (std::string(part) + "-images-idx3-ubyte"), {count, 28, 28});
-      write_idx(folder_ / (std::string(part) + "-labels-idx1-ubyte"), {count});
-    }
+    write_fake_digits(folder_);
     return std::string(TW_PROGRAM " train " TW_SOURCE_DIR "/examples/digits.toml --set data.path=$F") +
            " --set output.model=$F/model.onnx --set train.epochs=" + std::to_string(epochs);
   }

@@ -10,7 +10,7 @@ namespace {
 using ::testing::HasSubstr;
 
 constexpr const char* kCommands[] = {"bench",  "compare", "data",    "doctor", "explain",
-                                     "launch", "models",  "predict", "schemes"};
+                                     "launch", "models",  "predict", "schemes", "trial"};
 
 TEST(Program, HelpListsTheCommands) {
   const ProcessResult run = run_program({"--help"});

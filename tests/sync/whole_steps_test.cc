@@ -6,6 +6,7 @@
 #include <future>
 
 #include "sync/plain_trainee.h"
+#include "sync/scheme_state.h"
 #include "sync/workers.h"
 
 namespace thalweg::testing {
@@ -17,7 +18,7 @@ constexpr int64_t kSteps = 6;
 /// Counts how often its server asks for the optimiser, and may fail it.
 class WatchedTrainee : public PlainTrainee {
  public:
-  WatchedTrainee() : PlainTrainee(std::vector<int64_t>{kFloats}) {}
+  explicit WatchedTrainee(double momentum) : PlainTrainee({Shape{kFloats}}, optim::sgd({.momentum = momentum})) {}
   std::atomic<int> asked{0};
   /// This request of the server's fails, once others have come to where they should be.
   int fails_at = 0;
@@ -35,8 +36,19 @@ class WatchedTrainee : public PlainTrainee {
   const std::thread::id owner_ = std::this_thread::get_id();
 };
 
+/// What the compressor of the worker that leads keeps.
+std::vector<float> kept_in(const std::optional<Checkpoint>& checkpoint) {
+  if (!checkpoint) return {};
+  const sync::SchemeState state = sync::unpack(checkpoint->scheme);
+  if (state.workers.empty()) return {};
+  for (const NamedTensor& entry : state.workers[0]) {
+    if (entry.name == "residual/parameter0") return floats(entry.tensor);
+  }
+  return {};
+}
+
 /// Gradients of ones, so that the mean over any number of workers is one.
-void make_steps(Scheme& scheme, WatchedTrainee& trainee) {
+std::vector<float> make_steps(Scheme& scheme, WatchedTrainee& trainee) {
   while (trainee.steps < kSteps) {
     try {
       std::vector<float> ones(kFloats, 1.0F);
@@ -49,17 +61,28 @@ void make_steps(Scheme& scheme, WatchedTrainee& trainee) {
       scheme.regroup(trainee, change.what());
     }
   }
+  const std::vector<float> kept = kept_in(scheme.checkpoint(trainee));
   scheme.finish(trainee);
+  return kept;
 }
 
 struct Ending {
   std::vector<float> weights;
   int64_t updates = 0;
+  /// Of the one that leads.
+  std::vector<float> kept;
+};
+
+struct Case {
+  sync::SchemeOptions scheme;
+  double momentum = 0.9;
+  /// How often a server asks for the optimiser in a step, and the first and the last in two.
+  int asked_in_a_step = 0, asked_by_first = 0, asked_by_last = 0;
 };
 
 /// The first and the last of three workers, of which the second is lost in its second step when the servers of the
-/// others have made the update, for which they ask for the optimiser so often.
-std::vector<Ending> lose_the_second(int copies, int asked_in_a_step, int asked_by_first, int asked_by_last) {
+/// others have made the update.
+std::vector<Ending> lose_the_second(const Case& now) {
   const comm::Rendezvous rendezvous(quiet_rendezvous(1, 3));
   std::atomic<WatchedTrainee*> trainees[3] = {};
   std::vector<std::future<Ending>> pending;
@@ -68,19 +91,19 @@ std::vector<Ending> lose_the_second(int copies, int asked_in_a_step, int asked_b
       comm::GroupOptions member = member_of(rendezvous.address());
       std::shared_ptr<comm::Group> group = comm::Group::join(member);
       const int place = group->rank();
-      WatchedTrainee trainee;
+      WatchedTrainee trainee(now.momentum);
       trainees[place] = &trainee;
       if (place == 1) {
-        trainee.fails_at = asked_in_a_step + 1;
+        trainee.fails_at = now.asked_in_a_step + 1;
         trainee.may_fail = [&] {
-          return trainees[0].load()->asked >= asked_by_first && trainees[2].load()->asked >= asked_by_last;
+          return trainees[0].load()->asked >= now.asked_by_first && trainees[2].load()->asked >= now.asked_by_last;
         };
       }
-      const std::shared_ptr<Scheme> scheme = sync::make_scheme(
-          {.name = "parameter-server", .options = {{"staleness", 0}, {"copies", copies}}}, std::move(group));
+      const std::shared_ptr<Scheme> scheme = sync::make_scheme(now.scheme, std::move(group));
       scheme->start(trainee);
+      Ending ending;
       try {
-        make_steps(*scheme, trainee);
+        ending.kept = make_steps(*scheme, trainee);
       } catch (const GroupChanged&) {
         throw;
       } catch (const Error&) {
@@ -88,7 +111,9 @@ std::vector<Ending> lose_the_second(int copies, int asked_in_a_step, int asked_b
         return Ending();
       }
       const auto* values = static_cast<const float*>(trainee.variables().data(0));
-      return Ending{{values, values + kFloats}, trainee.updater().updates(0)};
+      ending.weights.assign(values, values + kFloats);
+      ending.updates = trainee.updater().updates(0);
+      return ending;
     }));
   }
   std::vector<Ending> endings;
@@ -107,8 +132,15 @@ void expect_steps_made_once(const Ending& ending, int64_t begin, int64_t end) {
   EXPECT_EQ(ending.updates, kSteps);
 }
 
+sync::SchemeOptions scheme(int copies, const std::string& compression) {
+  sync::SchemeOptions options{.name = "parameter-server", .compression = compression};
+  options.options = {{"staleness", 0}, {"copies", copies}};
+  if (compression == "topk") options.options["share"] = 0.1;
+  return options;
+}
+
 TEST(WholeSteps, AServerTakesBackAnUpdateThatOthersHaveNotMade) {
-  const std::vector<Ending> endings = lose_the_second(0, 2, 4, 4);
+  const std::vector<Ending> endings = lose_the_second({scheme(0, "none"), 0.9, 2, 4, 4});
   ASSERT_EQ(endings.size(), 2U);
   for (const Ending& ending : endings) {
     // The middle was served by the one that is lost, and its momentum is lost with it.
@@ -119,9 +151,24 @@ TEST(WholeSteps, AServerTakesBackAnUpdateThatOthersHaveNotMade) {
 
 TEST(WholeSteps, SoThatWithCopiesNothingIsLost) {
   // The first also copies what the last serves, which copies what the second serves.
-  const std::vector<Ending> endings = lose_the_second(1, 6, 12, 9);
+  const std::vector<Ending> endings = lose_the_second({scheme(1, "none"), 0.9, 6, 12, 9});
   ASSERT_EQ(endings.size(), 2U);
   for (const Ending& ending : endings) expect_steps_made_once(ending, 0, kFloats);
+}
+
+TEST(WholeSteps, WhatCompressionsKeepIsThatOfStepsThatWereMade) {
+  const std::vector<Ending> endings = lose_the_second({scheme(0, "topk"), 0, 2, 4, 4});
+  ASSERT_EQ(endings.size(), 2U);
+  int told = 0;
+  for (const Ending& ending : endings) {
+    if (ending.kept.empty()) continue;
+    ++told;
+    // All have the same gradients, codes and residuals: what was applied and what is kept are the sum of all steps.
+    for (size_t i = 0; i < ending.kept.size(); ++i) {
+      EXPECT_NEAR(-10 * ending.weights[i] + ending.kept[i], kSteps, 1e-4) << i;
+    }
+  }
+  EXPECT_EQ(told, 1);
 }
 
 }  // namespace
