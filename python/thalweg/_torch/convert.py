@@ -35,6 +35,7 @@ from thalweg._torch.folding import fold
 from thalweg._torch.free import Deferred, FreeSize, Repeated, size_from
 from thalweg._torch.outputs import output_names
 from thalweg._torch.problems import ASSERTIONS, Missing, Problems, is_operator
+from thalweg._torch.refusals import what_fixes_sizes
 from thalweg._torch.registry import CONVERSIONS
 from thalweg._torch.strangers import unregistered_weights
 from thalweg._torch.tied import TiedModel
@@ -381,6 +382,12 @@ def from_torch(
         converted = convert_module(module, args, kwargs, batch_dim=None, training=training)
         reason = str(failure).strip().partition("\n")[0]
         warnings.warn(f"the sizes of the model's inputs are fixed, torch.export fails otherwise: {reason}", stacklevel=2)
+    elif free_batch and not converted.free_sizes:
+        warnings.warn(
+            f"the batch of the model's inputs is fixed{what_fixes_sizes(converted.program)}. len(x), int(x.shape[0]) and "
+            "comparisons make a certain number of it, which torch.export keeps; x.shape[0] itself leaves it free",
+            stacklevel=2,
+        )
     if converted.other_names:
         return TiedModel(converted.graph, converted.other_names, **options)
     return Model(converted.graph, **options)

@@ -12,6 +12,7 @@ import torch.utils._pytree as pytree
 
 from thalweg._core import Error, InputError
 from thalweg._torch.batch import batch_choices, is_free, repeated_once
+from thalweg._torch.own_gradients import followed
 from thalweg._torch.refusals import explanation
 
 
@@ -46,9 +47,11 @@ def export_module(module, args, kwargs, batch_dim, training):
         raise InputError(f"batch_dim is {batch_dim}, but no example input has more than {batch_dim} dimensions")
     with _form(module, training):
         try:
-            if batch_dim is None:
-                return _export(module, args, kwargs, None)
-            return _export_free(module, leaves, structure, batch_dim)
+            # What computes at inference only has no use for gradients.
+            with followed() if training else contextlib.nullcontext():
+                if batch_dim is None:
+                    return _export(module, args, kwargs, None)
+                return _export_free(module, leaves, structure, batch_dim)
         except Exception as error:
             explained = explanation(error.__cause__ or error)
             if explained is None:
