@@ -123,3 +123,36 @@ def test_layers_of_two_inputs_and_of_one_sample():
     module, x = TwoForms(), torch.randn(4, 4, 5)
     model = thalweg.from_torch(module, x, free_batch=False)
     np.testing.assert_allclose(model(x.numpy()), module(x).detach().numpy(), rtol=1e-5, atol=1e-6)
+
+
+RANDOM = {
+    "elements": nn.AlphaDropout(0.3),
+    "channels": nn.FeatureAlphaDropout(0.3),
+    "slopes": nn.RReLU(),
+}
+
+
+@pytest.mark.parametrize("name", RANDOM)
+def test_what_is_drawn_in_training_only(name):
+    torch.manual_seed(4)
+    module, x = nn.Sequential(nn.Conv2d(3, 8, 1), RANDOM[name]), torch.randn(64, 3, 16, 4)
+    model = thalweg.from_torch(module, x[:2])
+    assert error(model(x.numpy()), module.eval()(x)) < 2e-6
+    trained, expected = thalweg.accelerate(module.train(), gradients=True)(x), module(x)
+    assert not torch.allclose(trained, expected)
+    assert abs(trained.mean() - expected.mean()) < 0.02 and abs(trained.std() - expected.std()) < 0.02
+
+
+def test_masks_of_a_transformer_are_not_looked_at():
+    class Translator(nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.body = nn.Transformer(16, 2, 1, 1, 32, batch_first=True)
+
+        def forward(self, source, target):
+            return self.body(source, target, tgt_mask=nn.Transformer.generate_square_subsequent_mask(4))
+
+    torch.manual_seed(5)
+    module, inputs = Translator(), (torch.randn(3, 5, 16), torch.randn(3, 4, 16))
+    model = thalweg.from_torch(module, inputs)
+    assert error(model(*[given.numpy() for given in inputs]), module.eval()(*inputs)) < 1e-5
