@@ -156,3 +156,51 @@ def test_masks_of_a_transformer_are_not_looked_at():
     module, inputs = Translator(), (torch.randn(3, 5, 16), torch.randn(3, 4, 16))
     model = thalweg.from_torch(module, inputs)
     assert error(model(*[given.numpy() for given in inputs]), module.eval()(*inputs)) < 1e-5
+
+
+class Unpooled(nn.Module):
+    """Puts the largest elements back to where they were."""
+
+    def __init__(self):
+        super().__init__()
+        self.pool, self.back = nn.MaxPool2d(2, return_indices=True), nn.MaxUnpool2d(2)
+        self.body, self.head = nn.Conv2d(3, 4, 3, padding=1), nn.Linear(4, 3)
+
+    def forward(self, x):
+        y = self.back(*self.pool(self.body(x)))
+        return self.head((y * torch.arange(64.0).view(8, 8)).mean((2, 3)))
+
+
+class OfSamples(nn.Module):
+    """Convolutions whose weights are computed of each sample, as one with a group for each."""
+
+    def __init__(self):
+        super().__init__()
+        self.weights = nn.Parameter(torch.randn(3, 2, 6, 4, 3, 3) * 0.2)
+        self.share, self.head = nn.Linear(8, 3), nn.Linear(6, 3)
+
+    def forward(self, x):
+        batch, groups = x.shape[0], 2
+        weights = torch.einsum("bk,kgoihw->bgoihw", self.share(x.mean((2, 3))).softmax(-1), self.weights[:, :, :3])
+        y = functional.conv2d(
+            x.reshape(1, -1, *x.shape[2:]), weights.reshape(-1, 4, 3, 3), stride=(1, 2), padding=(1, 0), groups=batch * groups
+        )
+        return self.head(y.view(batch, 6, *y.shape[2:]).mean((2, 3)))
+
+
+@pytest.mark.parametrize("kind, channels", [(Unpooled, 3), (OfSamples, 8)])
+def test_places_of_pools_and_weights_of_samples(kind, channels):
+    torch.manual_seed(6)
+    module, x = kind(), torch.randn(STEPS * BATCH, channels, 8, 8)
+    assert error(thalweg.from_torch(module, x[:2])(x.numpy()), module.eval()(x)) < 1e-5
+    assert_same_training(module, x)
+
+
+@pytest.mark.parametrize("options", [{"stride": 2, "padding": 1, "ceil_mode": True}, {"stride": 1, "dilation": 2}])
+def test_places_in_pools(options):
+    torch.manual_seed(7)
+    pool, x = nn.MaxPool2d(3, return_indices=True, **options), torch.randn(5, 3, 8, 9)
+    y, places = thalweg.from_torch(pool, x[:2])(x.numpy())
+    expected, expected_places = pool(x)
+    np.testing.assert_array_equal(y, expected.numpy())
+    np.testing.assert_array_equal(places, expected_places.numpy())

@@ -3,6 +3,8 @@
 import math
 
 from thalweg import ops
+from thalweg._torch.conv_by_sample import conv_by_sample, has_weights_of_samples
+from thalweg._torch.pool_places import PoolPlaces
 from thalweg._torch.registry import converts
 
 
@@ -37,6 +39,9 @@ def conv(converter, x, weight, bias=None, stride=1, padding=0, dilation=1, group
         pads = _same_padding(weight, dilations)
     else:
         pads = _each(0 if padding == "valid" else padding, rank)
+    if has_weights_of_samples(groups):
+        bias = _optional(converter, bias)
+        return conv_by_sample(converter, converter.value(x), weight, bias, _each(stride, rank), pads, dilations, groups)
     return ops.conv(
         converter.value(x),
         weight,
@@ -89,9 +94,13 @@ def _register_pools(rank):
         )
 
     @converts(f"max_pool{rank}d_with_indices.default")
-    def max_pool_with_indices(converter, *args, **named):
-        # Whoever asks for the indices fails on None.
-        return (max_pool(converter, *args, **named), None)
+    def max_pool_with_indices(converter, x, kernel_size, stride=(), padding=0, dilation=1, ceil_mode=False):
+        x = converter.value(x)
+        y = max_pool(converter, x, kernel_size, stride, padding, dilation, ceil_mode)
+        if x.ndim == rank + 1:
+            return (y, None)
+        window = [_each(numbers, rank) for numbers in (kernel_size, stride or kernel_size, padding, dilation)]
+        return (y, PoolPlaces(x, y.shape[2:], *window))
 
     @converts(f"avg_pool{rank}d.default")
     def avg_pool(
