@@ -2,6 +2,7 @@
 #include "formats/onnx/exporter.h"
 #include "formats/onnx/tensor_data.h"
 #include "ops/ids.h"
+#include "ops/ids_rare.h"
 
 namespace thalweg::onnx {
 namespace {
@@ -115,8 +116,8 @@ void write_element_count(Exporter& exporter, const Node& node) {
 
 const RegisterWriters kWriters({
     {op::kCast, write_cast},
-    {OpId{"log1p"}, write_log1p},
-    {OpId{"expm1"}, write_expm1},
+    {op::kLog1p, write_log1p},
+    {op::kExpm1, write_expm1},
     {op::kModulo, write_modulo},
     {op::kElementCount, write_element_count},
     {op::kGeluTanh, write_gelu_tanh},
