@@ -93,11 +93,30 @@ def in_order(table, names):
     return table.select(names) if _module(table) == "pyarrow" else table[names]
 
 
+def _is_sparse(value):
+    """A matrix of scipy's, as encoders of categories and texts give."""
+    return _module(value) == "scipy" and hasattr(value, "toarray") and hasattr(value, "nnz")
+
+
+def _dense(matrix, what):
+    if matrix.dtype.kind not in "fiub":
+        raise InputError(f"{what} is a sparse matrix of {matrix.dtype}, not numbers")
+    # In float32 before it is made larger.
+    matrix = matrix.astype("float32") if matrix.dtype.kind == "f" else matrix
+    try:
+        return matrix.toarray()
+    except MemoryError:
+        rows, columns = matrix.shape
+        raise InputError(f"{what}: a sparse matrix of {rows} x {columns} has no place in memory as a dense one") from None
+
+
 def arrays_of(value, what):
     """Each input with the names of its columns: a table is one matrix, a tuple or dict of arrays several inputs."""
     if is_table(value):
         columns = list(_arrow_columns(value) if _module(value) == "pyarrow" else _frame_columns(value))
         return [(data.join_columns(columns), [name for name, _ in columns])]
+    if _is_sparse(value):
+        return [(_dense(value, what), [])]
     if isinstance(value, tuple):
         return [item for part in value for item in arrays_of(part, what)]
     if isinstance(value, dict):

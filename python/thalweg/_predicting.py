@@ -247,11 +247,18 @@ def _array(model, predictor, array):
     return _arrays(model, array)
 
 
+def _lacks_the_batch(array, value):
+    return value.shape is not None and numpy.ndim(array) == len(value.shape) - 1
+
+
 def _arrays(model, given, single=False):
     declared = model.graph.inputs
     arrays = [array for array, _ in _inputs.arrays_of(given, "the data")]
     if len(arrays) != len(declared):
         raise InputError(f"the model has {len(declared)} inputs, got {len(arrays)}")
+    if not single and all(map(_lacks_the_batch, arrays, declared)):
+        # One sample, without the dimension of the batch.
+        arrays, single = [numpy.asarray(array)[None] for array in arrays], True
     data.require_same_rows(arrays, [f"input '{value.name}'" for value in declared])
 
     def fitted(arrays):

@@ -46,7 +46,8 @@ class Classifier(Estimator):
 
     def predict(self, X: Any) -> Any:
         """The likeliest class of each row."""
-        return self.classes_[self.predict_proba(X).argmax(axis=1)]
+        places = self.predict_proba(X).argmax(axis=1)
+        return self.classes_[places]
 
     def predict_proba(self, X: Any) -> Any:
         """How likely each row is of each class, in the order of ``classes_``."""

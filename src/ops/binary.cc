@@ -233,7 +233,15 @@ struct DefineAll {
   }
 };
 const DefineAll kAll;
-const RegisterOp kModulo(op::kModulo, 2, "The rest of a division, with the sign of the divisor.", infer_pair, nullptr,
+/// a - b * q: the quotient q is whole, and has no gradient.
+GradientRule of_rest() {
+  return sides(same, [](GradientContext& c, Value* dy) {
+    Value* whole = ops::round(ops::div(ops::sub(c.input(0), c.output()), c.input(1)));
+    return ops::neg(ops::mul(dy, whole));
+  });
+}
+
+const RegisterOp kModulo(op::kModulo, 2, "The rest of a division, with the sign of the divisor.", infer_pair, of_rest(),
                          {attr::flag("truncated", "with the sign of the dividend").in_onnx("fmod")},
                          {.reference = modulo, .traits = Trait::kElementwise, .data_inputs = 2});
 

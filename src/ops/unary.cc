@@ -9,6 +9,7 @@
 
 #include "graph/op_registry.h"
 #include "ops/ids.h"
+#include "ops/ids_rare.h"
 #include "tensor/dtype.h"
 
 namespace thalweg {
@@ -130,9 +131,9 @@ std::vector<Row> rows() {
     // Elementary.
     {op::kExp, "The exponential.", TW_OF(x, std::exp(x)), kY, TW_OF(y, y), {}, {{"Exp"}}, {"exp.default"}},
     {op::kLog, "The natural logarithm.", TW_OF(x, std::log(x)), kX, TW_OF(x, 1 / x), {}, {{"Log"}}, {"log.default"}},
-    {{"expm1"}, "exp(x) - 1, exact near 0.", TW_OF(x, std::expm1(x)), kY, TW_OF(y, y + 1), kZero | kReal, {},
+    {op::kExpm1, "exp(x) - 1, exact near 0.", TW_OF(x, std::expm1(x)), kY, TW_OF(y, y + 1), kZero | kReal, {},
      {"expm1.default"}},
-    {{"log1p"}, "log(1 + x), exact near 0.", TW_OF(x, std::log1p(x)), kX, TW_OF(x, 1 / (1 + x)), kZero | kReal, {},
+    {op::kLog1p, "log(1 + x), exact near 0.", TW_OF(x, std::log1p(x)), kX, TW_OF(x, 1 / (1 + x)), kZero | kReal, {},
      {"log1p.default"}},
     {op::kSqrt, "The square root.", TW_OF(x, std::sqrt(x)), kY, TW_OF(y, 0.5 / y), kZero, {{"Sqrt"}},
      {"sqrt.default"}},

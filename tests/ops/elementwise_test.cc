@@ -41,6 +41,17 @@ INSTANTIATE_TEST_SUITE_P(All, BinaryOp,
                                            BinaryCase{"maximum", ops::maximum}),
                          [](const auto& test) { return test.param.name; });
 
+TEST(Modulo, GradientsMatchCentralDifferences) {
+  for (const bool truncated : {false, true}) {
+    const BuildOp build = [truncated](const std::vector<Value*>& v) {
+      return std::vector<Value*>{ops::modulo(v[0], v[1], truncated)};
+    };
+    // No quotient is near a whole number, where the rest jumps.
+    check_gradients({{{3, 4}, 5.2, 5.8}, {{4}, 1.95, 2.05}}, build);
+    check_gradients({{{3, 4}, -5.8, -5.2}, {{3, 1}, 1.95, 2.05}}, build);
+  }
+}
+
 TEST(PRelu, MultipliesWhatIsBelowZero) {
   const BuildOp build = [](const std::vector<Value*>& v) {
     return std::vector<Value*>{v[0]->graph().add("prelu", {v[0], v[1]})->output()};

@@ -95,6 +95,22 @@ def test_scikit_learn_around_it():
     assert not hasattr(clone(search.best_estimator_), "classes_")
 
 
+def test_sparse_matrices():
+    sparse = pytest.importorskip("scipy.sparse")
+    x, y = points()
+    x[np.abs(x) < 0.3] = 0
+    fitted = classifier().fit(sparse.csr_matrix(x), y)
+    assert fitted.score(sparse.csc_matrix(x), y) == fitted.score(x, y) > 0.8
+    with pytest.raises(thalweg.InputError, match="sparse matrix of complex128"):
+        fitted.predict(sparse.csr_matrix(x * 1j))
+
+
+def test_what_was_not_fitted_says_so():
+    for ask in (classifier().predict, classifier().predict_proba):
+        with pytest.raises(thalweg.InputError, match="not been fitted"):
+            ask(points()[0])
+
+
 def test_data_that_hold_their_targets():
     x, y = points()
     fitted = classifier().fit(data.TensorDataset([x.astype("float32")], [y]))

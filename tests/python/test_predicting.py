@@ -154,6 +154,11 @@ def test_arrays_as_the_model_takes_them(perceptron):
     assert [row[0][0] for row in ranked] == [str(number) for number in best] and len(ranked[0]) == 2
 
 
+def test_one_sample_needs_no_batch(perceptron):
+    rows = np.random.default_rng(0).normal(size=(3, *perceptron.inputs[0].shape[1:])).astype("float32")
+    np.testing.assert_array_equal(perceptron.predict(rows[1]), perceptron.predict(rows[1:2])[0])
+
+
 def test_several_outputs_have_their_names():
     class Both(nn.Module):
         def forward(self, x):

@@ -35,7 +35,19 @@ COMPLEX = {
     "parts": lambda z: torch.stack([z.real, z.imag, z.abs()], 1) - torch.view_as_complex(torch.stack([z.imag, z.real], -1)).real[:, None],
     "rotation": lambda z: real(z * torch.polar(torch.ones(3), torch.arange(3.0))),
     "sums": lambda z: real(z.sum(1) + z.mean(1) - (-z)[:, 0]),
+    "beside real numbers": lambda z: real(torch.cat([z, z.real], 1) + torch.stack([z, z.abs()])[1].repeat(1, 2, 1)),
+    "products of matrices": lambda z: real(z @ z.mT.conj() + torch.einsum("bij,kj->bik", z, torch.arange(6.0).view(2, 3) * 1j)),
+    "functions": lambda z: real(z.exp() + z.log() + z.sqrt() * 2 + 1 / z + z**3) + z.angle()[..., None],
+    "parts replaced": lambda z: real(_replaced(z)),
+    "chosen": lambda z: real(torch.where(z.real > 0, z, z.imag) + z.masked_fill(z.imag > 0, 2.0)),
 }
+
+
+def _replaced(z):
+    y = torch.zeros(z.shape[0], 2, 4, dtype=torch.cfloat)
+    y[:, :, :3] = z
+    y[:, 0, 3] = z[:, 1, 0]
+    return y
 
 
 @pytest.mark.parametrize("name", TRANSFORMS)
@@ -63,6 +75,35 @@ def test_complex_numbers(name):
 def test_a_module_that_returns_complex_numbers_is_told_how_to_return_them():
     with pytest.raises(thalweg.Error, match="return torch.view_as_real of them"):
         thalweg.from_torch(Function(torch.fft.fft), torch.randn(2, 8))
+
+
+class Operator(nn.Module):
+    """A layer of a Fourier neural operator: products of the lowest frequencies by matrices of complex numbers."""
+
+    def __init__(self, channels=4, modes=3):
+        super().__init__()
+        self.modes = modes
+        self.weights = nn.Parameter(torch.randn(channels, channels, modes, modes, dtype=torch.cfloat) / channels)
+        self.body, self.head = nn.Linear(1, channels), nn.Linear(channels, 3)
+
+    def forward(self, x):
+        x = self.body(x).permute(0, 3, 1, 2)
+        spectrum, few = torch.fft.rfft2(x), self.modes
+        kept = torch.zeros(x.shape[0], x.shape[1], *spectrum.shape[2:], dtype=torch.cfloat)
+        kept[:, :, :few, :few] = torch.einsum("bixy,ioxy->boxy", spectrum[:, :, :few, :few], self.weights)
+        return self.head(functional.gelu(x + torch.fft.irfft2(kept, s=x.shape[-2:])).mean((2, 3)))
+
+
+def test_weights_of_complex_numbers():
+    torch.manual_seed(4)
+    module, x = Operator(), torch.randn(3, 6, 8, 1)
+    assert_same(module, x)
+    assert_same_training(module, torch.randn(STEPS * BATCH, 6, 8, 1))
+    trained = thalweg.accelerate(module, gradients=True)
+    trained(x).square().mean().backward()
+    found, module.weights.grad = module.weights.grad, None
+    module(x).square().mean().backward()
+    assert torch.allclose(found, module.weights.grad, atol=1e-6)
 
 
 class Spectrogram(nn.Module):

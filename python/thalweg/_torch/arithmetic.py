@@ -243,7 +243,6 @@ def masked_fill(converter, x, mask, value):
     "contiguous.default",
     "alias.default",
     "lift_fresh_copy.default",
-    "_assert_tensor_metadata.default",
 )
 def same(converter, x, *_, **__):
     return x
@@ -276,8 +275,13 @@ def ones(converter, *_, **__):
     return _filled(converter, 1)
 
 
-@converts("full.default", "new_full.default", "full_like.default")
+@converts("full.default", "full_like.default")
 def full(converter, _, number, *__, **___):
+    return _filled(converter, number)
+
+
+@converts("new_full.default")
+def new_full(converter, _, size, number, **__):
     return _filled(converter, number)
 
 

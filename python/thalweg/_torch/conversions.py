@@ -8,7 +8,7 @@ from thalweg import ops
 from thalweg._core import GradientFunction, Model, Value
 from thalweg._torch.convert import convert_module
 from thalweg._torch.free import FreeSize
-from thalweg._torch.weights import FunctionWeights, LiveWeights, ModelWeights, held
+from thalweg._torch.weights import FunctionWeights, LiveWeights, ModelWeights, as_in_module, held
 
 _RANDOM = ("dropout", "gaussian_noise")
 
@@ -226,7 +226,7 @@ class _Call(torch.autograd.Function):
         result = [None] * len(ctx.dtypes)
         for number, array in zip(ctx.conversion.wanted, found):
             if array is not None:
-                result[number] = torch.from_numpy(array).to(ctx.dtypes[number])
+                result[number] = as_in_module(torch.from_numpy(array), ctx.dtypes[number])
         return None, *result
 
 

@@ -13,25 +13,33 @@ import thalweg._torch.arithmetic  # noqa: F401 (these register conversions)
 import thalweg._torch.attention  # noqa: F401
 import thalweg._torch.bags  # noqa: F401
 import thalweg._torch.fourier  # noqa: F401
+import thalweg._torch.functions  # noqa: F401
 import thalweg._torch.indexing  # noqa: F401
 import thalweg._torch.layers  # noqa: F401
+import thalweg._torch.losses  # noqa: F401
+import thalweg._torch.matrices  # noqa: F401
 import thalweg._torch.norms  # noqa: F401
+import thalweg._torch.ordering  # noqa: F401
 import thalweg._torch.recurrent  # noqa: F401
 import thalweg._torch.reductions  # noqa: F401
+import thalweg._torch.resizing  # noqa: F401
 import thalweg._torch.sampling  # noqa: F401
+import thalweg._torch.scans  # noqa: F401
+import thalweg._torch.scattering  # noqa: F401
 import thalweg._torch.shapes  # noqa: F401
 from thalweg import ops
 from thalweg._core import Error, Graph, Model, Value
-from thalweg._torch.complex_numbers import Complex, conversion_of, is_complex, part_dtype
+from thalweg._torch.complex_numbers import Complex, conversion_of, is_complex, part_dtype, parts_of_pairs
 from thalweg._torch.export import BatchNotFree, decompose, export_module
 from thalweg._torch.folding import fold
 from thalweg._torch.free import Deferred, FreeSize, Repeated, size_from
 from thalweg._torch.outputs import output_names
 from thalweg._torch.problems import ASSERTIONS, Missing, Problems, is_operator
+from thalweg._torch.refusals import what_fixes_sizes
 from thalweg._torch.registry import CONVERSIONS
 from thalweg._torch.strangers import unregistered_weights
 from thalweg._torch.tied import TiedModel
-from thalweg._torch.weights import ModelWeights, computed_dtype, held, name_of_dtype
+from thalweg._torch.weights import ModelWeights, as_in_module, computed_dtype, held, name_of_dtype
 
 # What an operator is expressed by may have to be expressed by something simpler in turn.
 _ATTEMPTS = 4
@@ -106,12 +114,24 @@ class Converter:
             given = self.repeat(self.value(given.tensor, dtype), given.shape)
         elif isinstance(given, Deferred):
             given = given.value(self, dtype)
+        elif isinstance(given, FreeSize):
+            given = self.size_value(given)
         elif isinstance(given, torch.Tensor):
             given = self.graph.constant(held(given if dtype is None else given.to(dtype)))
         elif not isinstance(given, Value):
             given = self.graph.constant(torch.tensor(given, dtype=dtype or self.dtype()))
         wanted = None if dtype is None else name_of_dtype(dtype)
         return given if wanted is None or given.dtype == wanted else ops.cast(given, wanted)
+
+    def size_value(self, size):
+        """A free size as a number of the graph, in float32: a multiple of what an input tells, and a constant."""
+        name, factor, added = size.linear()
+        if name not in self.free_sizes:
+            self.fail(f"computes with the size {size}: only multiples of the batch are known")
+        number, dim = self.free_sizes[name]
+        count = ops.element_count(self.graph.inputs[number], [dim])
+        count = count if factor == 1 else count * float(factor)
+        return count if added == 0 else count + float(added)
 
     def dtype(self):
         """That the (first) result of the present operator is computed in: of complex numbers, each part."""
@@ -201,10 +221,10 @@ class Converter:
         known = self._shared.get(id(parameter))
         if known is not None:
             self.other_names[name] = known.name
-            return known
+            return parts_of_pairs(known) if parameter.is_complex() else known
         value = self.weights.parameter(self.graph, name, parameter)
         self._shared[id(parameter)] = value
-        return value
+        return parts_of_pairs(value) if parameter.is_complex() else value
 
     def _input(self, name):
         example = self.node.meta["val"]
@@ -362,6 +382,12 @@ def from_torch(
         converted = convert_module(module, args, kwargs, batch_dim=None, training=training)
         reason = str(failure).strip().partition("\n")[0]
         warnings.warn(f"the sizes of the model's inputs are fixed, torch.export fails otherwise: {reason}", stacklevel=2)
+    elif free_batch and not converted.free_sizes:
+        warnings.warn(
+            f"the batch of the model's inputs is fixed{what_fixes_sizes(converted.program)}. len(x), int(x.shape[0]) and "
+            "comparisons make a certain number of it, which torch.export keeps; x.shape[0] itself leaves it free",
+            stacklevel=2,
+        )
     if converted.other_names:
         return TiedModel(converted.graph, converted.other_names, **options)
     return Model(converted.graph, **options)
@@ -370,6 +396,9 @@ def from_torch(
 def load_into_torch(model: Model, module: torch.nn.Module) -> torch.nn.Module:
     """Copies the weights of a model that came from ``module``, trained or not, back into it. Returns the module."""
     weights = collections.OrderedDict((name, torch.from_numpy(value)) for name, value in model.state_dict().items())
+    for name, tensor in module.state_dict(keep_vars=True).items():
+        if name in weights and isinstance(tensor, torch.Tensor) and tensor.is_complex():
+            weights[name] = as_in_module(weights[name], tensor.dtype)
     # Which versions of modules they are for; some change weights that have none.
     weights._metadata = module.state_dict()._metadata
     missing, unexpected = module.load_state_dict(weights, strict=False)

@@ -12,6 +12,8 @@ import torch.utils._pytree as pytree
 
 from thalweg._core import Error, InputError
 from thalweg._torch.batch import batch_choices, is_free, repeated_once
+from thalweg._torch.decompositions import DECOMPOSITIONS
+from thalweg._torch.own_gradients import followed
 from thalweg._torch.refusals import explanation
 
 
@@ -46,9 +48,11 @@ def export_module(module, args, kwargs, batch_dim, training):
         raise InputError(f"batch_dim is {batch_dim}, but no example input has more than {batch_dim} dimensions")
     with _form(module, training):
         try:
-            if batch_dim is None:
-                return _export(module, args, kwargs, None)
-            return _export_free(module, leaves, structure, batch_dim)
+            # What computes at inference only has no use for gradients.
+            with followed() if training else contextlib.nullcontext():
+                if batch_dim is None:
+                    return _export(module, args, kwargs, None)
+                return _export_free(module, leaves, structure, batch_dim)
         except Exception as error:
             explained = explanation(error.__cause__ or error)
             if explained is None:
@@ -82,9 +86,10 @@ def _export(module, args, kwargs, shapes):
     with torch.inference_mode(False), torch.enable_grad(), warnings.catch_warnings():
         # Recurrent layers look after their weights in a way that is none of the caller's business.
         warnings.filterwarnings("ignore", message=".*_flat_weights.* assigned during export")
-        with _known_structures(module):
+        with _known_structures(module), _masks_not_looked_at():
             program = torch.export.export(module, tuple(args), dict(kwargs), dynamic_shapes=shapes, strict=False)
         _detach_where_gradients_are_off(program.graph_module)
+        _express(program.graph_module)
         return program.run_decompositions({})
 
 
@@ -102,6 +107,21 @@ def _known_structures(module):
         yield
     finally:
         handle.remove()
+
+
+@contextlib.contextmanager
+def _masks_not_looked_at():
+    """Within, nn.Transformer does not look whether a mask is the causal one, which only its content tells: it is used as given."""
+    place = torch.nn.modules.transformer
+    original = getattr(place, "_detect_is_causal_mask", None)
+    if original is None:
+        yield
+        return
+    place._detect_is_causal_mask = lambda mask, is_causal=None, size=None: bool(is_causal)
+    try:
+        yield
+    finally:
+        place._detect_is_causal_mask = original
 
 
 def _register_dataclasses(structure):
@@ -130,6 +150,15 @@ def _detach_where_gradients_are_off(graph_module):
             _detach_where_gradients_are_off(region)
             if not node.args[0]:
                 _detach_results(region)
+
+
+def _express(graph_module):
+    """Puts functions of ours in the place of operators, of which decomposing records what they do."""
+    for part in graph_module.modules():
+        for node in part.graph.nodes if isinstance(part, torch.fx.GraphModule) else ():
+            node.target = DECOMPOSITIONS.get(node.target, node.target) if node.op == "call_function" else node.target
+        if isinstance(part, torch.fx.GraphModule):
+            part.recompile()
 
 
 def _detach_results(region):

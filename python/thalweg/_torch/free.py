@@ -37,6 +37,15 @@ class FreeSize:
         quotient = self._symbolic / number
         return FreeSize(quotient) if quotient.is_integer else None
 
+    def linear(self):
+        """(name, factor, added) of a size that is factor * symbol + added; (None, 0, 0) for any other."""
+        symbols = list(self._symbolic.free_symbols)
+        if len(symbols) == 1:
+            factor, added = self._symbolic.coeff(symbols[0], 1), self._symbolic.coeff(symbols[0], 0)
+            if factor.is_number and added.is_number and factor * symbols[0] + added == self._symbolic:
+                return str(symbols[0]), factor, added
+        return None, 0, 0
+
     def value_for_one(self):
         """In a run with one sample."""
         return self.value({str(symbol): 1 for symbol in self._symbolic.free_symbols})

@@ -3,6 +3,8 @@
 import math
 
 from thalweg import ops
+from thalweg._torch.conv_by_sample import conv_by_sample, has_weights_of_samples
+from thalweg._torch.pool_places import PoolPlaces
 from thalweg._torch.registry import converts
 
 
@@ -21,15 +23,25 @@ def _same_padding(weight, dilation):
     return [pad // 2 for pad in pads] + [pad - pad // 2 for pad in pads]
 
 
+def _of_one(function, converter, x, *arguments):
+    """Of a sample that is no batch."""
+    return ops.squeeze(function(converter, ops.unsqueeze(converter.value(x), [0]), *arguments), [0])
+
+
 @converts("conv1d.default", "conv2d.default", "conv3d.default", "conv1d.padding", "conv2d.padding", "conv3d.padding")
 def conv(converter, x, weight, bias=None, stride=1, padding=0, dilation=1, groups=1):
     weight = converter.value(weight)
     rank = weight.ndim - 2
+    if converter.value(x).ndim == rank + 1:
+        return _of_one(conv, converter, x, weight, bias, stride, padding, dilation, groups)
     dilations = _each(dilation, rank)
     if padding == "same":
         pads = _same_padding(weight, dilations)
     else:
         pads = _each(0 if padding == "valid" else padding, rank)
+    if has_weights_of_samples(groups):
+        bias = _optional(converter, bias)
+        return conv_by_sample(converter, converter.value(x), weight, bias, _each(stride, rank), pads, dilations, groups)
     return ops.conv(
         converter.value(x),
         weight,
@@ -45,6 +57,8 @@ def conv(converter, x, weight, bias=None, stride=1, padding=0, dilation=1, group
 def conv_transpose(converter, x, weight, bias=None, stride=1, padding=0, output_padding=0, groups=1, dilation=1):
     weight = converter.value(weight)
     rank = weight.ndim - 2
+    if converter.value(x).ndim == rank + 1:
+        return _of_one(conv_transpose, converter, x, weight, bias, stride, padding, output_padding, groups, dilation)
     return ops.conv_transpose(
         converter.value(x),
         weight,
@@ -67,8 +81,11 @@ def convolution(converter, x, weight, bias, stride, padding, dilation, transpose
 def _register_pools(rank):
     @converts(f"max_pool{rank}d.default")
     def max_pool(converter, x, kernel_size, stride=(), padding=0, dilation=1, ceil_mode=False):
+        x = converter.value(x)
+        if x.ndim == rank + 1:
+            return _of_one(max_pool, converter, x, kernel_size, stride, padding, dilation, ceil_mode)
         return ops.max_pool(
-            converter.value(x),
+            x,
             _each(kernel_size, rank),
             strides=_each(stride or kernel_size, rank),
             pads=_each(padding, rank),
@@ -77,9 +94,13 @@ def _register_pools(rank):
         )
 
     @converts(f"max_pool{rank}d_with_indices.default")
-    def max_pool_with_indices(converter, *args, **named):
-        # Whoever asks for the indices fails on None.
-        return (max_pool(converter, *args, **named), None)
+    def max_pool_with_indices(converter, x, kernel_size, stride=(), padding=0, dilation=1, ceil_mode=False):
+        x = converter.value(x)
+        y = max_pool(converter, x, kernel_size, stride, padding, dilation, ceil_mode)
+        if x.ndim == rank + 1:
+            return (y, None)
+        window = [_each(numbers, rank) for numbers in (kernel_size, stride or kernel_size, padding, dilation)]
+        return (y, PoolPlaces(x, y.shape[2:], *window))
 
     @converts(f"avg_pool{rank}d.default")
     def avg_pool(
@@ -92,24 +113,36 @@ def _register_pools(rank):
         count_include_pad=True,
         divisor_override=None,
     ):
-        if divisor_override is not None:
-            converter.fail("has a divisor_override")
-        return ops.avg_pool(
-            converter.value(x),
+        x = converter.value(x)
+        if x.ndim == rank + 1:
+            rest = (kernel_size, stride, padding, ceil_mode, count_include_pad, divisor_override)
+            return _of_one(avg_pool, converter, x, *rest)
+        if divisor_override is not None and ceil_mode:
+            converter.fail("has a divisor_override for windows that may be cut off (ceil_mode)")
+        means = ops.avg_pool(
+            x,
             _each(kernel_size, rank),
             strides=_each(stride or kernel_size, rank),
             pads=_each(padding, rank),
             ceil_mode=ceil_mode,
-            count_include_pad=count_include_pad,
+            count_include_pad=count_include_pad or divisor_override is not None,
         )
+        return means if divisor_override is None else means * (math.prod(_each(kernel_size, rank)) / divisor_override)
 
     @converts(f"adaptive_avg_pool{rank}d.default", f"_adaptive_avg_pool{rank}d.default")
     def adaptive_avg_pool(converter, x, output_size):
-        return ops.adaptive_avg_pool(converter.value(x), _each(output_size, rank))
+        x = converter.value(x)
+        if x.ndim == rank + 1:
+            return _of_one(adaptive_avg_pool, converter, x, output_size)
+        return ops.adaptive_avg_pool(x, _each(output_size, rank))
 
     @converts(f"adaptive_max_pool{rank}d.default")
     def adaptive_max_pool(converter, x, output_size):
-        return (ops.adaptive_max_pool(converter.value(x), _each(output_size, rank)), None)
+        x = converter.value(x)
+        if x.ndim == rank + 1:
+            x = ops.unsqueeze(x, [0])
+            return (ops.squeeze(ops.adaptive_max_pool(x, _each(output_size, rank)), [0]), None)
+        return (ops.adaptive_max_pool(x, _each(output_size, rank)), None)
 
 
 for _rank in (1, 2, 3):
@@ -148,21 +181,3 @@ def log_softmax(converter, x, dim, *_, **__):
 def embedding(converter, weight, indices, padding_idx=-1, *_):
     padding = None if padding_idx < 0 else padding_idx
     return ops.embedding(converter.value(weight), converter.value(indices), padding)
-
-
-def _upsampled(converter, x, output_size, scale_factors, mode, coordinates):
-    x = converter.value(x)
-    if output_size is None:
-        output_size = [math.floor(size * factor) for size, factor in zip(x.shape[2:], scale_factors)]
-    return ops.interpolate(x, list(output_size), mode, coordinates)
-
-
-@converts("upsample_nearest1d.vec", "upsample_nearest2d.vec", "upsample_nearest3d.vec")
-def upsample_nearest(converter, x, output_size, scale_factors):
-    return _upsampled(converter, x, output_size, scale_factors, "nearest", "asymmetric")
-
-
-@converts("upsample_linear1d.vec", "upsample_bilinear2d.vec", "upsample_trilinear3d.vec")
-def upsample_linear(converter, x, output_size, align_corners, scale_factors):
-    coordinates = "align_corners" if align_corners else "half_pixel"
-    return _upsampled(converter, x, output_size, scale_factors, "linear", coordinates)

@@ -35,6 +35,19 @@ def explanation(error):
     return None
 
 
+def what_fixes_sizes(program):
+    """Where a module asks for one certain size of the batch, as " by file:line: code"; nothing if that is not known."""
+    values = [node.meta.get("val") for node in program.graph.nodes]
+    environments = [value.fake_mode.shape_env for value in values if isinstance(value, torch._subclasses.FakeTensor)]
+    # Not part of PyTorch's interface: a version without it leaves the place out.
+    for place in getattr(environments[0], "replacements_slocs", {}).values() if environments else ():
+        frame = getattr(place, "maybe_user_loc", None) or getattr(place, "framework_loc", None)
+        if frame is not None and not getattr(frame, "filename", NOT_THE_USERS[0]).startswith(NOT_THE_USERS):
+            code = linecache.getline(frame.filename, frame.lineno).strip()
+            return f" by {frame.filename}:{frame.lineno}" + (f": {code}" if code else "")
+    return ""
+
+
 def _counts_classes(error):
     """Whether an export ended in a one_hot that asks for the largest class."""
     return any(frame.f_code.co_name == "one_hot" for frame, _ in traceback.walk_tb(error.__traceback__))

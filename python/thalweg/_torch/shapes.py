@@ -135,16 +135,31 @@ def slice_(converter, x, dim=0, start=None, end=None, step=1):
 
 @converts("slice_scatter.default")
 def slice_scatter(converter, x, source, dim=0, start=None, end=None, step=1):
-    if step != 1 or any(isinstance(bound, FreeSize) for bound in (start, end)):
-        converter.fail("replaces every so many elements, or up to a free size")
+    if any(isinstance(bound, FreeSize) for bound in (start, end)):
+        converter.fail("replaces elements up to a free size")
     dtype = converter.dtype()
     x, source = converter.value(x, dtype), converter.value(source, dtype)
     size = x.shape[dim]
     if size is None:
+        if step != 1 or (start or 0) != 0 or (end is not None and end < _END):
+            converter.fail("replaces a part of a free dimension")
         return source
     first, last, _ = slice(start, end).indices(size)
+    if step != 1:
+        return _replaced(converter, x, source, dim, range(first, last, step))
     parts = [ops.slice(x, [0], [first], [dim]), source, ops.slice(x, [last], [size], [dim])]
     return ops.concat([part for part in parts if part.shape[dim] != 0], dim)
+
+
+def _replaced(converter, x, source, dim, places):
+    """Every so many elements: the source, spread over the dimension, shows where it has some."""
+    size = x.shape[dim]
+    number = torch.zeros(size, dtype=torch.int64)
+    number[list(places)] = torch.arange(len(places))
+    chosen = torch.zeros(size, dtype=torch.bool)
+    chosen[list(places)] = True
+    chosen = chosen.reshape([-1 if axis == dim % x.ndim else 1 for axis in range(x.ndim)])
+    return ops.where(converter.value(chosen), ops.gather(source, converter.value(number), dim), x)
 
 
 @converts("select_scatter.default")
@@ -177,6 +192,21 @@ def roll(converter, x, shifts, dims):
     return x
 
 
+def _wrapped(x, begins, ends):
+    """What lies at the other end follows at each."""
+    for dim, (before, after) in enumerate(zip(begins, ends)):
+        if before or after:
+            size = x.shape[dim]
+            parts = [
+                ops.slice(x, [size - before], [size], [dim]) if before > 0 else None,
+                ops.slice(x, [max(-before, 0)], [size + min(after, 0)], [dim]),
+                ops.slice(x, [0], [after], [dim]) if after > 0 else None,
+            ]
+            parts = [part for part in parts if part is not None]
+            x = ops.concat(parts, dim) if len(parts) > 1 else parts[0]
+    return x
+
+
 @converts("pad.default", "constant_pad_nd.default")
 def pad(converter, x, pad, mode="constant", value=None):
     x = converter.value(x)
@@ -185,6 +215,8 @@ def pad(converter, x, pad, mode="constant", value=None):
         begins[x.ndim - 1 - pair], ends[x.ndim - 1 - pair] = pad[2 * pair], pad[2 * pair + 1]
     if not any(begins + ends):
         return x
+    if mode == "circular":
+        return _wrapped(x, begins, ends)
     modes = {"constant": "constant", "reflect": "reflect", "replicate": "edge"}
     if mode not in modes:
         converter.fail(f"pads in mode {mode}")

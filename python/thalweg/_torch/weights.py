@@ -17,8 +17,15 @@ def computed_dtype(dtype):
 
 
 def held(tensor):
-    """A tensor of the module as the graph holds it."""
-    return tensor.detach().to(computed_dtype(tensor.dtype)).contiguous()
+    """A tensor of the module as the graph holds it: complex numbers as pairs, along a last dimension."""
+    tensor = tensor.detach()
+    tensor = torch.view_as_real(tensor.resolve_conj()) if tensor.is_complex() else tensor
+    return tensor.to(computed_dtype(tensor.dtype)).contiguous()
+
+
+def as_in_module(values, dtype):
+    """The reverse for what a model gives: in the element type of a tensor of the module."""
+    return (torch.view_as_complex(values.contiguous()) if dtype.is_complex else values).to(dtype)
 
 
 class ModelWeights:
@@ -51,8 +58,8 @@ class FunctionWeights:
 
     def parameter(self, graph, name, tensor):
         self.inputs[name] = f"weights.{name}"
-        dtype = name_of_dtype(computed_dtype(tensor.dtype))
-        return graph.input(self.inputs[name], list(tensor.shape), dtype)
+        as_held = held(tensor)
+        return graph.input(self.inputs[name], list(as_held.shape), name_of_dtype(as_held.dtype))
 
     def buffer(self, graph, name, tensor, is_changed):
         if is_changed or tensor.is_floating_point():
