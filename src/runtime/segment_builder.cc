@@ -40,7 +40,12 @@ Value* SegmentBuilder::define(const Value* original, Graph& target) {
   if (is_object(original)) return nullptr;  // no program holds it
   switch (original->kind()) {
     case Value::Kind::kConstant: return target.constant(original->data());
-    case Value::Kind::kParameter: return target.held_parameter(original->name(), original->type());
+    case Value::Kind::kParameter: {
+      // Graphs inside of nodes read weights of the model too, by values of their own.
+      Value*& held = weights_[original->name()];
+      if (held == nullptr) held = target.held_parameter(original->name(), original->type());
+      return held;
+    }
     case Value::Kind::kState: return target.held_state(original->name(), original->type());
     default: break;
   }

@@ -3,6 +3,7 @@
 
 #include <memory>
 #include <string>
+#include <unordered_map>
 #include <utility>
 #include <vector>
 
@@ -59,6 +60,8 @@ class SegmentBuilder : private ValueSource {
   Specializer specializer_;
   /// Nodes that no program can hold but the host may execute.
   std::vector<bool> for_host_;
+  /// By name: what the graph of the plan knows each parameter as.
+  std::unordered_map<std::string, Value*> weights_;
 };
 
 }  // namespace thalweg

@@ -46,6 +46,8 @@ FUNCTIONS = {
     "enlarged by a factor that does not fit": lambda x: functional.interpolate(x[:, None], scale_factor=(1.7, 2.3), mode="bilinear"),
     "the same by neighbours": lambda x: functional.interpolate(x, scale_factor=1.7) + functional.interpolate(x, size=8, mode="linear"),
     "enlarged by cubes": lambda x: functional.interpolate(x[:, None], size=(7, 9), mode="bicubic", align_corners=True),
+    "enlarged by cubes and a factor": lambda x: functional.interpolate(x[:, None], scale_factor=1.3, mode="bicubic"),
+    "unfolded": lambda x: functional.unfold(x[:, None], (2, 3), padding=1, stride=2),
     "reduced": lambda x: torch.ones_like(x).scatter_reduce(1, _numbered(x), x, "prod") + torch.zeros_like(x).scatter_reduce(1, _numbered(x), x, "sum"),
     "extrema by index": lambda x: x.index_reduce(1, torch.tensor([0, 1, 0, 1]), x * 2, "amax", include_self=False),
     "added where an index says": lambda x: x.scatter(1, _numbered(x), x, reduce="add"),

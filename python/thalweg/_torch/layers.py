@@ -3,9 +3,9 @@
 import math
 
 from thalweg import ops
-from thalweg._torch.conv_by_sample import conv_by_sample, has_weights_of_samples
 from thalweg._torch.pool_places import PoolPlaces
 from thalweg._torch.registry import converts
+from thalweg._torch.windows import conv_by_sample, has_weights_of_samples
 
 
 def _each(numbers, rank):

@@ -29,6 +29,27 @@ def _linear_along(converter, x, dim, size, step):
     return here * converter.value(1 - share) + there * converter.value(share)
 
 
+def _cubic_share(distance, bend=-0.75):
+    """Of an element at a distance of up to 2."""
+    near = ((bend + 2) * distance - (bend + 3)) * distance**2 + 1
+    far = ((bend * distance - 5 * bend) * distance + 8 * bend) * distance - 4 * bend
+    return torch.where(distance <= 1, near, far)
+
+
+def _cubic_along(converter, x, dim, size, step):
+    places = (torch.arange(size, dtype=torch.float32) + 0.5) * step - 0.5
+    first = places.floor()
+    parts = []
+    for offset in (-1, 0, 1, 2):
+        share = _cubic_share((places - (first + offset)).abs()).reshape([-1 if axis == dim else 1 for axis in range(x.ndim)])
+        chosen = (first.long() + offset).clamp(0, x.shape[dim] - 1)
+        parts.append(ops.gather(x, converter.value(chosen), dim) * converter.value(share))
+    return parts[0] + parts[1] + parts[2] + parts[3]
+
+
+_ALONG = {"nearest": _nearest_along, "linear": _linear_along, "cubic": _cubic_along}
+
+
 def _by_factors(converter, x, sizes, factors, along):
     """A factor that is given counts, though the sizes are cut down to whole numbers."""
     for dim, (size, factor) in enumerate(zip(sizes, factors), 2):
@@ -45,9 +66,7 @@ def _upsampled(converter, x, output_size, factors, mode, coordinates):
     fits = coordinates == "align_corners" or output_size is not None
     if fits or all(map(_is_their_quotient, x.shape[2:], sizes, factors)):
         return ops.interpolate(x, list(sizes), mode, coordinates)
-    if mode == "cubic":
-        converter.fail("makes pictures larger by a factor that their size cannot grow by: give the size")
-    return _by_factors(converter, x, sizes, factors, _nearest_along if mode == "nearest" else _linear_along)
+    return _by_factors(converter, x, sizes, factors, _ALONG[mode])
 
 
 @converts("upsample_nearest1d.vec", "upsample_nearest2d.vec", "upsample_nearest3d.vec")
@@ -59,3 +78,9 @@ def upsample_nearest(converter, x, output_size, factors):
 def upsample_linear(converter, x, output_size, align_corners, factors):
     coordinates = "align_corners" if align_corners else "half_pixel"
     return _upsampled(converter, x, output_size, factors, "linear", coordinates)
+
+
+@converts("upsample_bicubic2d.vec")
+def upsample_cubic(converter, x, output_size, align_corners, factors):
+    coordinates = "align_corners" if align_corners else "half_pixel"
+    return _upsampled(converter, x, output_size, factors, "cubic", coordinates)

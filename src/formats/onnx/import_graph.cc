@@ -184,13 +184,7 @@ Value* GraphImporter::capture(const std::string& name) {
   Value* value = outer_ != nullptr ? outer_->find(name) : nullptr;
   if (value == nullptr) return nullptr;
   if (value->kind() == Value::Kind::kConstant) return graph_->constant(value->data());
-  if (value->kind() == Value::Kind::kParameter) {
-    // What only passes a weight on gives it another name in the file, but none of its own here.
-    Value* held = graph_->find(value->name());
-    return held != nullptr && held->kind() == Value::Kind::kParameter
-               ? held
-               : graph_->held_parameter(value->name(), value->type());
-  }
+  if (value->kind() == Value::Kind::kParameter) return graph_->held_parameter(value->name(), value->type());
   captures_.push_back(value);
   return graph_->untyped_input(name);
 }
