@@ -8,9 +8,8 @@ namespace thalweg {
 AlignedBuffer ArenaPool::take(size_t bytes) {
   {
     const std::lock_guard<std::mutex> lock(mutex_);
-    const auto largest = std::max_element(idle_.begin(), idle_.end(), [](const auto& a, const auto& b) {
-      return a.bytes() < b.bytes();
-    });
+    const auto largest = std::max_element(idle_.begin(), idle_.end(),
+                                          [](const auto& a, const auto& b) { return a.bytes() < b.bytes(); });
     if (largest != idle_.end()) {
       AlignedBuffer memory = std::move(*largest);
       idle_.erase(largest);
