@@ -21,7 +21,7 @@ const char* name_of(Math math);
 Math math_from_name(const std::string& name);
 
 /// How a kernel is chosen among those that compute the same: by a rule that depends on shapes alone, so that each run
-/// gives the same bits; or by measuring them when a program is compiled, once on each kind of CPU (docs/kernels.md).
+/// gives the same bits; or by measuring, once on each kind of CPU, at inference a little after each run (kernels.md).
 enum class Tuning { kFixed, kMeasured };
 const char* name_of(Tuning tuning);
 Tuning tuning_from_name(const std::string& name);
