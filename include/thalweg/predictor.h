@@ -74,6 +74,9 @@ class Predictor {
   /// Throws InputError if the file does not say how, or the model takes something else.
   std::vector<Tensor> from_texts(std::span<const std::string> texts) const;
 
+  /// True if the model says of every output that it has a row for each row of the inputs. What was found in pictures
+  /// has not: nobody knows where that of one ends, so that they are best run one by one.
+  bool gives_rows() const;
   /// True if rows of the first output tell of classes: the file has names for its columns, or it is what a softmax of
   /// rows gives.
   bool gives_classes() const;

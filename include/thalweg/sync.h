@@ -58,6 +58,9 @@ struct Preset {
   /// Gradients may travel in a compressor's form.
   bool compresses = false;
   std::vector<OptionInfo> options = {};
+  /// With fewer workers it would be another scheme: why is said here.
+  int least_workers = 2;
+  std::string why_as_many = {};
 };
 const std::vector<Preset>& presets();
 

@@ -183,7 +183,7 @@ void bind_weights(nb::class_<Model>& type) {
 
 void bind_model(nb::module_& module) {
   bind_description(module);
-  nb::class_<Model> type(module, "Model",
+  nb::class_<Model> type(module, "Model", nb::is_weak_referenceable(),
                          R"(A graph and its weights: what is loaded, asked for predictions, trained and saved.
 
 >>> import numpy, thalweg

@@ -3,8 +3,8 @@
 
 #include "bindings.h"
 #include "columns.h"
+#include "data/file_list.h"
 #include "engine_calls.h"
-#include "thalweg/fit_data.h"
 
 namespace thalweg::python {
 namespace {
@@ -51,10 +51,11 @@ std::vector<std::vector<std::pair<std::string, double>>> ranked(const Predictor&
 void bind_predictor(nb::module_& module) {
   nb::class_<Predictor>(module, "Predictor",
                         "What a model's file says of raw data and of answers: behind Model.predict.")
-      .def(nb::init<const Model&>(), "model"_a, nb::keep_alive<1, 2>())
+      .def(nb::init<const Model&>(), "model"_a, "The model must outlive it.")
       .def_prop_ro("takes_texts", &Predictor::takes_texts)
       .def_prop_ro("takes_pictures", &Predictor::takes_pictures)
       .def_prop_ro("takes_columns", &Predictor::takes_columns)
+      .def_prop_ro("gives_rows", &Predictor::gives_rows)
       .def_prop_ro("gives_classes", &Predictor::gives_classes)
       .def("from_pictures", from_pictures, "names"_a, "pictures"_a)
       .def(
@@ -64,6 +65,8 @@ void bind_predictor(nb::module_& module) {
           },
           "texts"_a)
       .def("ranked", ranked, "output"_a, "top"_a = kUsualTop);
+  module.def(
+      "is_table_file", [](const std::string& name) { return data::has_table_extension(name); }, "name"_a);
   module.def(
       "inputs_from_table", [](const Model& model, nb::handle table) { return inputs_from_table(model, table); },
       "model"_a, "table"_a);

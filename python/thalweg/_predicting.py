@@ -3,37 +3,43 @@
 import collections.abc
 import os
 import pathlib
+import weakref
 
 import numpy
 
 from thalweg import _inputs
-from thalweg._core import InputError, Predictor, data, inputs_from_table
+from thalweg._core import InputError, Predictor, data, inputs_from_table, is_table_file
 
 # Pictures that are decoded at once: they need memory.
 _PICTURES_AT_ONCE = 64
-_TABLES = (".parquet", ".parq", ".arrow", ".feather", ".ipc", ".csv", ".tsv")
+_ROWS_AT_ONCE = 256
+# Of models that have been asked: to read what a file says, a vocabulary say, takes longer than many an answer.
+_PREDICTORS = weakref.WeakKeyDictionary()
 
 
 class _Raw:
     """What was given, as items of one kind. A single item gets a single answer."""
 
-    def __init__(self, make, items, single=False):
+    def __init__(self, make, items, single=False, at_once=_ROWS_AT_ONCE):
         # From some of the items to the inputs of the model.
         self.make = make
         self.items = items
         self.single = single
+        self.at_once = at_once
 
     def __len__(self):
         return len(self.items)
 
 
 def predict(model, given, top=None, batch_size=None):
-    predictor = Predictor(model)
+    predictor = _PREDICTORS.get(model)
+    if predictor is None:
+        predictor = _PREDICTORS[model] = Predictor(model)
     raw = _recognised(model, predictor, given)
     answers = _Answers(model, predictor, top)
-    at_once = _rows_that_fit(model) or batch_size or _PICTURES_AT_ONCE
-    if at_once < 1:
+    if batch_size is not None and batch_size < 1:
         raise InputError(f"batch_size is {batch_size}, must be at least 1")
+    at_once = _rows_that_fit(model) or batch_size or (raw.at_once if predictor.gives_rows else 1)
     for begin in range(0, len(raw), at_once):
         items = raw.items[begin : begin + at_once]
         answers.add(_run(model, raw.make, items), len(items))
@@ -114,8 +120,8 @@ def _one(model, predictor, given):
         return _pictures(predictor, [given], single=True)
     path = pathlib.Path(os.fspath(given))
     if predictor.takes_texts:
-        return _texts(predictor, [line for line in path.read_text(encoding="utf-8").splitlines() if line])
-    if path.suffix.lower() in _TABLES:
+        return _texts(predictor, [line for line in _content_text(path).splitlines() if line])
+    if is_table_file(path.name):
         return _table(model, predictor, _read_table(path))
     if path.is_dir():
         return _pictures(predictor, _pictures_below(path))
@@ -125,9 +131,7 @@ def _one(model, predictor, given):
 
 
 def _several(model, predictor, listed):
-    if predictor.takes_texts and all(isinstance(one, str) for one in listed):
-        return _texts(predictor, listed)
-    return _pictures(predictor, listed)
+    return _texts(predictor, listed) if predictor.takes_texts else _pictures(predictor, listed)
 
 
 def _pictures_below(folder):
@@ -144,6 +148,13 @@ def _read_table(path):
 
 
 # Texts.
+
+
+def _content_text(path):
+    try:
+        return _content(path).decode()
+    except UnicodeDecodeError:
+        raise InputError(f"{path}: is no text in UTF-8, which the model's file says that it takes") from None
 
 
 def _texts(predictor, texts, single=False):
@@ -164,7 +175,7 @@ def _pictures(predictor, pictures, single=False):
     def make(items):
         return predictor.from_pictures([_name(item, number) for number, item in enumerate(items)], [_content(item) for item in items])
 
-    return _Raw(make, pictures, single)
+    return _Raw(make, pictures, single, _PICTURES_AT_ONCE)
 
 
 def _told(picture):
@@ -284,28 +295,32 @@ class _Answers:
         self._predictor = predictor
         self._top = top
         self._classes = top is not None or predictor.gives_classes
-        self._rows = [[] for _ in self._names]
+        self._ranked = []
+        # Of each output, an array with several rows, or a list of them, for each run.
+        self._parts = [[] for _ in self._names]
 
     def add(self, outputs, rows):
         if self._classes:
             first = numpy.asarray(outputs[0])
             named = {} if self._top is None else {"top": self._top}
-            self._rows[0].extend(self._predictor.ranked(first.reshape(rows, -1), **named))
+            self._ranked.extend(self._predictor.ranked(first.reshape(rows, -1), **named))
             return
-        for known, output in zip(self._rows, outputs):
-            known.extend(output)
+        for parts, output in zip(self._parts, outputs):
+            parts.append(output)
 
     def of_all(self, single):
         if self._classes:
-            return self._rows[0][0] if single else self._rows[0]
-        values = [_values(rows) for rows in self._rows]
+            return self._ranked[0] if single else self._ranked
+        values = [_values(parts) for parts in self._parts]
         values = [column[0] for column in values] if single else values
         return values[0] if len(values) == 1 else dict(zip(self._names, values))
 
 
-def _values(rows):
-    """As one array, [rows] where each row is a number; a list if they differ in shape."""
-    if len({numpy.shape(row) for row in rows}) > 1:
-        return rows
-    stacked = numpy.stack(rows) if rows else numpy.zeros(0, "float32")
-    return stacked[:, 0] if stacked.ndim == 2 and stacked.shape[1] == 1 else stacked
+def _values(parts):
+    """As one array, [rows] where each row is a number; a list of rows if they differ in shape."""
+    if not parts:
+        return numpy.zeros(0, "float32")
+    if len({numpy.shape(row) for part in parts for row in (part if isinstance(part, list) else part[:1])}) > 1:
+        return [row for part in parts for row in part]
+    joined = numpy.concatenate([numpy.asarray(part) for part in parts])
+    return joined[:, 0] if joined.ndim == 2 and joined.shape[1] == 1 else joined

@@ -20,8 +20,8 @@ class Regressor(Estimator):
     """An Estimator of numbers: ``predict`` gives [rows] where the model has one column, the loss is "mse" and the score r2.
 
     Networks learn numbers around 1 best. With ``scale_target`` a module therefore learns the target in deviations from its
-    mean over the training data, and what turns its output back into the target's own unit is part of the model, also in
-    files. The loss of the training's history is that of scaled targets; metrics and ``evaluate`` are in the target's unit.
+    mean over the training data, and what turns its output back into the target's own unit is part of the model (its states
+    ``target.mean`` and ``target.deviation``), also in files, checkpoints and weights. The loss of the training's history is that of scaled targets; metrics and ``evaluate`` are in the target's unit.
     Graphs and models are trained as they are.
 
     >>> import numpy, thalweg
@@ -78,7 +78,7 @@ class Regressor(Estimator):
         """Mean and deviation of each column of the target; None if it is learnt as it is."""
         if not self.scale_target or not isinstance(self.model, Module):
             return None
-        target = _sample_of_targets(X) if y is None else y
+        target = self._sample_of_targets(X) if y is None else y
         if target is None:
             return None
         targets = _inputs.arrays_of(target, "y")
@@ -90,18 +90,23 @@ class Regressor(Estimator):
         return columns.mean(axis=0), numpy.where(deviation > 0, deviation, 1.0)
 
     def _model_of(self, module, inputs, **seed):
-        scale = getattr(self, "_scale", None)
-        if scale is None:
+        if not self.scale_target:
             return super()._model_of(module, inputs, **seed)
         graph = trace(module, inputs, **seed)
-        mean, deviation = scale
-        if len(graph.outputs) != 1 or graph.outputs[0].shape[1:] not in ((), (1,), (len(mean),)):
+        output = graph.outputs[0]
+        if len(graph.outputs) != 1 or output.ndim not in (1, 2) or output.ndim == 2 and output.shape[1] is None:
             self._scale = None
             return Model(graph)
-        output = graph.outputs[0]
-        shape = () if output.ndim == 1 else (len(mean),)
-        own = [graph.constant(values.astype("float32").reshape(shape)) for values in (deviation, mean)]
-        (prediction,) = graph.add("add", [output * own[0], own[1]], name="prediction")
+        columns = output.shape[1] if output.ndim == 2 else 1
+        scale = getattr(self, "_scale", None)
+        if scale is None or len(scale[0]) != columns:
+            # What is loaded into the model says it, or nobody.
+            self._scale = None
+            scale = numpy.zeros(columns), numpy.ones(columns)
+        mean, deviation = (
+            graph.state(f"target.{name}", values.astype("float32")) for name, values in zip(("mean", "deviation"), scale)
+        )
+        (prediction,) = graph.add("add", [output * deviation, mean], name="prediction")
         graph.replace_output(output, prediction)
         return Model(graph)
 
@@ -117,10 +122,11 @@ class Regressor(Estimator):
 
         return scaled
 
-
-def _sample_of_targets(samples):
-    """Of a dataset or a loader: the first target of some samples; None if it has none."""
-    if not isinstance(samples, data.Dataset) or len(samples.target_types) != 1 or len(samples) == 0:
-        return None
-    step = max(1, len(samples) // _ROWS_OF_A_SAMPLE)
-    return samples.fetch(list(range(0, len(samples), step))[:_ROWS_OF_A_SAMPLE])[1][0]
+    @staticmethod
+    def _sample_of_targets(X):
+        """Of a dataset or a loader: the first target of some samples; None if it has none."""
+        samples = data.from_loader(X) if _inputs.is_loader(X) else X
+        if not isinstance(samples, data.Dataset) or len(samples.target_types) != 1 or len(samples) == 0:
+            return None
+        step = max(1, len(samples) // _ROWS_OF_A_SAMPLE)
+        return samples.fetch(list(range(0, len(samples), step))[:_ROWS_OF_A_SAMPLE])[1][0]

@@ -63,6 +63,9 @@ class Predict : public Command {
     const bool is_one = is_image_file(samples_.path);
     const Model model = model_.load(0, is_one ? Tuning::kFixed : Tuning::kMeasured);
     choose_outputs(model);
+    // A file that is for batches of one size is run in these.
+    const bool any_rows = model.inputs()[0].shape.has_value() && (*model.inputs()[0].shape)[0] == kFree;
+    if (samples_.batch == 0 && any_rows && !Predictor(model).gives_rows()) samples_.batch = 1;
     const Samples samples = open_samples(samples_, model);
     format_.samples = samples.dataset->size();
     const auto writer = make_prediction_writer(format_);

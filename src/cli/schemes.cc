@@ -53,6 +53,7 @@ Json to_json(const sync::Preset& preset) {
           {"promise", preset.promise},
           {"when", preset.when},
           {"compresses", preset.compresses},
+          {"least_workers", preset.least_workers},
           {"options", to_json(preset.options)}};
 }
 

@@ -2,7 +2,6 @@
 #include "cli/source_kind.h"
 
 #include <algorithm>
-#include <array>
 #include <filesystem>
 
 #include "data/file_list.h"
@@ -14,12 +13,6 @@ namespace {
 
 constexpr int kMaxDepth = 64;
 
-bool has_table_ending(const std::string& name) {
-  constexpr std::array<const char*, 7> kEndings = {".parquet", ".parq", ".arrow", ".feather", ".ipc", ".csv", ".tsv"};
-  const std::string ending = ending_of(name);
-  return std::any_of(kEndings.begin(), kEndings.end(), [&](const char* known) { return ending == known; });
-}
-
 /// What the names of files say of the folder they lie in.
 class FolderKind {
  public:
@@ -28,7 +21,7 @@ class FolderKind {
   /// True if nothing that follows could change the answer.
   bool add(const std::string& name) {
     has_image_ = has_image_ || data::has_image_extension(name);
-    has_table_ = has_table_ || has_table_ending(name);
+    has_table_ = has_table_ || data::has_table_extension(name);
     return has_image_;
   }
 
@@ -92,7 +85,7 @@ SourceKind kind_of_source(const std::string& path) {
   if (ending == ".npz") return SourceKind::kArchive;
   if (ending == ".txt") return SourceKind::kText;
   if (is_image_file(path)) return SourceKind::kImage;
-  if (has_table_ending(path) || !data::is_uri(path)) return SourceKind::kTable;
+  if (data::has_table_extension("x" + ending_of(path)) || !data::is_uri(path)) return SourceKind::kTable;
   return kind_of_remote_folder(path);
 }
 

@@ -9,6 +9,7 @@
 #include <cerrno>
 #include <cstring>
 #include <memory>
+#include <span>
 
 #include "thalweg/error.h"
 
@@ -60,13 +61,27 @@ void list_images(const std::string& directory, const std::string& within, TextLi
   list_below(directory, within, 0, paths);
 }
 
-bool has_image_extension(std::string_view name) {
-  constexpr std::array<std::string_view, 5> kExtensions = {".jpg", ".jpeg", ".png", ".gif", ".bmp"};
+namespace {
+
+bool has_extension(std::string_view name, std::span<const std::string_view> extensions) {
   const auto same = [](char a, char b) { return (a >= 'A' && a <= 'Z' ? a - 'A' + 'a' : a) == b; };
-  return std::any_of(kExtensions.begin(), kExtensions.end(), [&](std::string_view extension) {
+  return std::any_of(extensions.begin(), extensions.end(), [&](std::string_view extension) {
     return name.size() > extension.size() &&
            std::equal(name.end() - static_cast<ptrdiff_t>(extension.size()), name.end(), extension.begin(), same);
   });
+}
+
+}  // namespace
+
+bool has_image_extension(std::string_view name) {
+  static constexpr std::array<std::string_view, 5> kExtensions = {".jpg", ".jpeg", ".png", ".gif", ".bmp"};
+  return has_extension(name, kExtensions);
+}
+
+bool has_table_extension(std::string_view name) {
+  static constexpr std::array<std::string_view, 7> kExtensions = {".parquet", ".parq", ".arrow", ".feather",
+                                                                  ".ipc",     ".csv",  ".tsv"};
+  return has_extension(name, kExtensions);
 }
 
 }  // namespace thalweg::data

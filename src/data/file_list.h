@@ -40,5 +40,6 @@ Listing list_directory(const std::string& directory);
 void list_images(const std::string& directory, const std::string& within, TextList& paths);
 
 bool has_image_extension(std::string_view name);
+bool has_table_extension(std::string_view name);
 
 }  // namespace thalweg::data

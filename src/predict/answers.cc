@@ -23,6 +23,20 @@ Predictor::Predictor(const Model& model) : model_(model), metadata_(data::metada
   TW_REQUIRE(!model.inputs().empty() && !model.outputs().empty(), "the model has no inputs or no outputs");
 }
 
+bool Predictor::gives_rows() const {
+  const ValueDescription& input = model_.inputs()[0];
+  if (!input.shape.has_value() || input.shape->rank() == 0) return false;
+  const auto name_of_rows = [](const ValueDescription& value) {
+    return value.dimension_names.empty() ? std::string() : value.dimension_names[0];
+  };
+  return std::all_of(model_.outputs().begin(), model_.outputs().end(), [&](const ValueDescription& output) {
+    if (!output.shape.has_value() || output.shape->rank() == 0) return false;
+    if ((*output.shape)[0] != (*input.shape)[0]) return false;
+    const std::string given = name_of_rows(input), made = name_of_rows(output);
+    return given.empty() || made.empty() || given == made;
+  });
+}
+
 bool Predictor::gives_classes() const {
   const ValueDescription& output = model_.outputs()[0];
   if (output.shape.has_value() && (output.shape->rank() < 1 || output.shape->rank() > 2)) return false;

@@ -60,6 +60,9 @@ struct PresetRow {
   const char* description;
   const char* promise;
   const char* when;
+  /// Fewer would make another scheme of it, for the reason.
+  int least_workers = 2;
+  const char* why_as_many = "";
 };
 const std::vector<PresetRow>& preset_rows();
 

@@ -16,6 +16,8 @@ Preset preset_of(const PresetRow& row) {
   preset.description = row.description;
   preset.promise = row.promise;
   preset.when = row.when;
+  preset.least_workers = row.least_workers;
+  preset.why_as_many = row.why_as_many;
   preset.compresses = axes.compresses;
   preset.options = std::move(axes.options);
   for (OptionInfo& option : preset.options) {

@@ -128,6 +128,16 @@ TEST(Predictor, ClassesAreThoseThatTheFileNames) {
   EXPECT_TRUE(Predictor(classifier({kFree, 1}, 1, {.class_names = {"no", "yes"}})).gives_classes());
 }
 
+TEST(Predictor, RowsAreThoseThatTheModelSays) {
+  EXPECT_TRUE(Predictor(classifier({kFree, 3}, 3, {})).gives_rows());
+  auto graph = std::make_unique<Graph>("sums");
+  Value* x = graph->input("x", {DType::kF32, {kFree, 3}});
+  graph->mark_output(x, "same");
+  graph->mark_output(ops::reduce_sum(x, {0}), "sums");
+  const Model model(std::move(graph));
+  EXPECT_FALSE(Predictor(model).gives_rows()) << "the second output has columns";
+}
+
 TEST(Predictor, ScoresBecomeProbabilitiesButProbabilitiesStay) {
   const Tensor scores = Tensor::from<float>({1, 3}, {0.2F, 0.5F, 0.3F});
   const Model with_softmax = classifier({kFree, 3}, 3, {}, true);

@@ -1,6 +1,8 @@
 """Model.predict: raw data of every kind in, answers with names out; estimators from files alone."""
 
+import gc
 import pathlib
+import weakref
 
 import numpy as np
 import pandas as pd
@@ -159,6 +161,32 @@ def test_one_sample_needs_no_batch(perceptron):
     np.testing.assert_array_equal(perceptron.predict(rows[1]), perceptron.predict(rows[1:2])[0])
 
 
+@pytest.mark.parametrize("rows", [0, 1, 255, 256, 257, 1000])
+def test_many_rows_go_in_parts(perceptron, rows):
+    x = np.random.default_rng(0).normal(size=(rows, 4)).astype("float32")
+    np.testing.assert_allclose(perceptron.predict(x).reshape(rows, -1), perceptron(x).reshape(rows, -1), rtol=1e-5, atol=1e-6)
+
+
+def test_models_are_let_go_of(texts):
+    model = thalweg.load(texts)
+    model.predict("a fine day")
+    known = weakref.ref(model)
+    del model
+    gc.collect()
+    assert known() is None
+
+
+@pytest.mark.parametrize("rows", [1, 2, 3])
+def test_what_has_no_rows_is_found_one_by_one(rows):
+    """As what is found in each picture: also where there are by chance as many numbers as rows."""
+    graph = thalweg.Graph()
+    (places,) = graph.add("onnx.NonZero", [graph.input("x", (None, 3))])
+    graph.mark_output(places, "places")
+    x = np.array([[1, 0, 0], [1, 1, 0], [0, 0, 0]], "float32")[:rows]
+    answer = thalweg.Model(graph).predict(x)
+    assert [len(found[1]) for found in answer] == [1, 2, 0][:rows]
+
+
 def test_several_outputs_have_their_names():
     class Both(nn.Module):
         def forward(self, x):
@@ -177,8 +205,10 @@ def test_models_of_a_fixed_batch():
 
 
 MISTAKES = {
-    "photo.jpg for texts": ("texts", GOLDEN / "photo.png", "thalweg|utf-8"),
-    "a number among texts": ("texts", ["fine", 3], "3: the model's file says that it takes texts|'fine'"),
+    "a picture for texts": ("texts", GOLDEN / "photo.png", "photo.png: is no text in UTF-8"),
+    "a file of texts that is missing": ("texts", pathlib.Path("no/such.txt"), "no/such.txt: No such file"),
+    "a number among texts": ("texts", ["fine", 3], "row 1 holds 3, which is no text"),
+    "pictures for texts": ("texts", [b"abc"], "row 0 holds b'abc', which is no text"),
     "a frame for texts": ("texts", pd.DataFrame({"a": [1]}), "the model's file says that it takes texts; give the column"),
     "a missing file": ("pictures", "no/such.jpg", "no/such.jpg: No such file"),
     "no picture": ("pictures", b"abc", "picture 0: "),

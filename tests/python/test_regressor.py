@@ -1,5 +1,8 @@
 """Regression: numbers in their own unit, scaled targets inside the model, scikit-learn's calls."""
 
+import sys
+import types
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -69,6 +72,41 @@ def test_targets_of_every_form(form):
         fitted = regressor().fit(pd.DataFrame(x, columns=list("abc")), pd.Series(y) if form == "frame" else y[:, None])
     names = pd.DataFrame(x, columns=list("abc")) if form != "dataset" else x
     assert r2_score(y, fitted.predict(names)) > 0.98
+
+
+def test_weights_alone_bring_their_scale(tmp_path):
+    x, y = houses()
+    fitted = regressor().fit(x, y)
+    fitted.save(tmp_path / "weights.safetensors")
+    again = regressor().load(tmp_path / "weights.safetensors", x)
+    np.testing.assert_allclose(again.predict(x), fitted.predict(x), rtol=1e-5)
+
+
+def test_a_run_goes_on_with_the_scale_that_it_had(tmp_path):
+    x, y = houses()
+    options = {"checkpoints": str(tmp_path), "metrics": ["r2"]}
+    expected = regressor(epochs=40, **options).fit(x, y).model_.state_dict()
+    # More data have come meanwhile, of another mean.
+    more = np.concatenate([x, x + 5]), np.concatenate([y, y + 300_000])
+    again = regressor(epochs=41, **options).fit(*more, resume=str(tmp_path)).model_.state_dict()
+    for name in ("target.mean", "target.deviation"):
+        np.testing.assert_array_equal(again[name], expected[name])
+
+
+class Loader:
+    """What estimators use of PyTorch's DataLoader."""
+
+    def __init__(self, *arrays):
+        self.dataset = list(zip(*arrays))
+
+    def collate_fn(self, samples):
+        return [np.stack(column) for column in zip(*samples)]
+
+
+def test_targets_of_loaders_are_scaled(monkeypatch):
+    monkeypatch.setitem(sys.modules, "torch.utils.data", types.SimpleNamespace(DataLoader=Loader))
+    x, y = houses()
+    assert regressor().fit(Loader(x.astype("float32"), y.astype("float32"))).score(x, y) > 0.98
 
 
 def test_several_columns_have_scales_of_their_own():

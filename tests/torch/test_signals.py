@@ -143,6 +143,22 @@ def test_signals_of_spectra(hop, options):
     assert_same(Vocoder(hop, **options), torch.randn(2, 400))
 
 
+def test_silence_has_no_gradient():
+    class Loudness(nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.scale = nn.Parameter(torch.linspace(0.5, 1.5, 32))
+            self.head = nn.Linear(17, 3)
+
+        def forward(self, x):
+            return self.head(torch.fft.rfft(x * self.scale).abs())
+
+    x = torch.randn(STEPS * BATCH, 32)
+    x[::2] = 0
+    torch.manual_seed(7)
+    assert_same_training(Loudness(), x)
+
+
 def test_spectra_are_trained():
     torch.manual_seed(3)
     assert_same_training(nn.Sequential(Vocoder(16), nn.Linear(96, 3)), torch.randn(STEPS * BATCH, 96))

@@ -150,8 +150,12 @@ def polar(converter, size, angle):
 
 @takes_complex("abs.default")
 def absolute(converter, x):
+    """Of 0, as in spectra of silence, the gradient is 0, where that of a root is infinite."""
     re, im = parts_of(converter, x)
-    return ops.sqrt(ops.square(re) + ops.square(im))
+    squared = ops.square(re) + ops.square(im)
+    zero = ops.scalar_like(squared, 0.0)
+    is_zero = ops.equal(squared, zero)
+    return ops.where(is_zero, zero, ops.sqrt(ops.where(is_zero, ops.scalar_like(squared, 1.0), squared)))
 
 
 @takes_complex("angle.default")

@@ -7,6 +7,7 @@
 #include <csignal>
 #include <filesystem>
 
+#include "base/atomic_file.h"
 #include "base/status_line.h"
 #include "base/text.h"
 #include "cli/caught_signals.h"
@@ -23,18 +24,6 @@ namespace {
 
 /// Of each scheme, if nothing is said: without a target, and with one.
 constexpr double kUsualSeconds = 10, kUsualSecondsToTarget = 60;
-
-/// Fewer workers than a scheme needs to be what it is.
-struct LeastWorkers {
-  const char* scheme;
-  int workers;
-  const char* reason;
-};
-constexpr LeastWorkers kLeastWorkers[] = {
-    {"tensorflow", 3, "each step goes without the gradient of one worker, and with two nothing would be averaged"},
-    {"d-psgd", 3, "two workers are no ring: it would be plain averaging"},
-    {"tree-easgd", 3, "two workers are no tree: it would be easgd"},
-};
 
 /// A folder that is gone with this object.
 class Folder {
@@ -188,9 +177,9 @@ class Trial : public Command {
 
   /// Why the scheme has no place in this trial; empty if it has one.
   std::string why_not(const std::string& scheme) const {
-    for (const LeastWorkers& least : kLeastWorkers) {
-      if (scheme != least.scheme || plan_.workers >= least.workers) continue;
-      return "it takes at least " + std::to_string(least.workers) + " workers: " + least.reason;
+    for (const sync::Preset& preset : sync::presets()) {
+      if (scheme != preset.name || plan_.workers >= preset.least_workers) continue;
+      return "it takes at least " + std::to_string(preset.least_workers) + " workers: " + preset.why_as_many;
     }
     job::Settings file = settings_for(scheme);
     try {
@@ -267,8 +256,9 @@ class Trial : public Command {
   }
 
   static void write_file(const std::string& path, const std::string& text) {
-    std::ofstream file(path, std::ios::binary | std::ios::trunc);
-    TW_REQUIRE((file << text).flush().good(), "cannot write to ", path);
+    AtomicFile file(path);
+    file.write(text.data(), text.size());
+    file.commit();
   }
 
   Json json_of() const {

@@ -49,6 +49,7 @@ Value* dft(const NodeContext& context) {
   const int64_t own = shape[static_cast<int>(axis)];
   const int64_t usual = inverse && half ? 2 * (own - 1) : own;
   const int64_t length = context.has(1) ? context.content_integer(1) : usual;
+  context.require(length > 0, "a transform of length ", length);
   const Complex parts = taken_apart(ops::transpose(x, order));
   Value* y = nullptr;
   if (inverse && half) {
