@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "thalweg/data/metadata.h"
+#include "thalweg/data/table_inputs.h"
 #include "thalweg/data/transforms.h"
 #include "thalweg/model.h"
 
@@ -42,6 +43,9 @@ PictureInput picture_input(const Model& model, std::optional<data::ImageLayout> 
 /// What most pretrained networks take, for files that do not say it: ImageNet's mean and deviation, or pixels from 0 to
 /// 1 if they are grey.
 data::Normalize usual_elements(const PictureInput& input);
+
+/// The inputs of a model as columns of rows fill them. `unknown` is the type of those that do not say theirs.
+std::vector<data::TableInput> table_inputs(const Model& model, DType unknown = DType::kF32);
 
 /// A class and how likely it is.
 struct RankedClass {

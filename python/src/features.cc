@@ -1,7 +1,7 @@
 // Copyright The Thalweg Authors. SPDX-License-Identifier: Apache-2.0
 #include "columns.h"
 #include "thalweg/data/table_inputs.h"
-#include "thalweg/model.h"
+#include "thalweg/predictor.h"
 #include "training.h"
 
 namespace thalweg::python {
@@ -34,14 +34,6 @@ std::optional<Names> single_input_columns(const std::map<std::string, std::strin
   return columns.size() == 1 ? std::optional(columns.front()) : std::nullopt;
 }
 
-data::TableInputs table_inputs(const Model& model) {
-  std::vector<data::TableInput> inputs;
-  for (const ValueDescription& input : model.inputs()) {
-    inputs.push_back({input.name, {input.dtype.value_or(DType::kF32), input.shape.value_or(Shape{kFree, kFree})}});
-  }
-  return {data::metadata_from(model.metadata()), std::move(inputs)};
-}
-
 }  // namespace
 
 bool is_table_for(const Model& model, nb::handle given) {
@@ -52,7 +44,7 @@ bool is_table_for(const Model& model, nb::handle given) {
 }
 
 std::vector<Tensor> inputs_from_table(const Model& model, nb::handle table) {
-  const data::TableInputs inputs = table_inputs(model);
+  const data::TableInputs inputs(data::metadata_from(model.metadata()), table_inputs(model));
   const nb::object names = nb::module_::import_("thalweg._columns").attr("names_of")(table);
   const auto [all, numbers] = nb::cast<std::pair<Names, Names>>(names);
   return inputs.make(columns_from(table, inputs.sources(all, numbers)));

@@ -1,5 +1,5 @@
 // Copyright The Thalweg Authors. SPDX-License-Identifier: Apache-2.0
-#include "thalweg/model.h"
+#include "capi/model.h"
 
 #include <nlohmann/json.hpp>
 
@@ -17,11 +17,6 @@ using thalweg::Shape;
 using thalweg::Tensor;
 using thalweg::ValueDescription;
 using thalweg::capi::guarded;
-
-struct tw_model {
-  explicit tw_model(Model loaded) : model(std::move(loaded)) {}
-  Model model;
-};
 
 namespace thalweg::capi {
 namespace {

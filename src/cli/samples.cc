@@ -7,10 +7,12 @@
 #include "cli/sample_images.h"
 #include "cli/source_kind.h"
 #include "thalweg/data/remote_files.h"
+#include "thalweg/data/row_preparation.h"
 #include "thalweg/data/table.h"
 #include "thalweg/data/table_columns.h"
 #include "thalweg/input_error.h"
 #include "thalweg/npy.h"
+#include "thalweg/predictor.h"
 
 namespace thalweg::cli {
 namespace {
@@ -98,14 +100,6 @@ std::vector<std::vector<std::string>> chosen_columns(const SampleOptions& option
   return columns;
 }
 
-std::vector<data::TableInput> table_inputs(const Model& model) {
-  std::vector<data::TableInput> inputs;
-  for (const ValueDescription& input : model.inputs()) {
-    inputs.push_back({input.name, {input.dtype.value_or(DType::kF32), input.shape.value_or(Shape{kFree, kFree})}});
-  }
-  return inputs;
-}
-
 struct ColumnNames {
   std::vector<std::string> all, numbers;
   /// Those that are no numbers, with their types.
@@ -170,23 +164,19 @@ Samples open_table(const SampleOptions& options, const Model& model) {
 
 /// Lines of a text file, by the vocabulary in the model's metadata.
 Samples open_text(const SampleOptions& options, const Model& model) {
-  const std::optional<data::TextPreprocessing> text = data::metadata_from(model.metadata()).text;
-  if (!text.has_value()) {
-    wrong_usage(options.path, ": the model's metadata do not say how text becomes its input (thalweg.text)");
+  const data::ModelMetadata metadata = data::metadata_from(model.metadata());
+  try {
+    data::check_text_inputs(metadata, table_inputs(model, DType::kI64));
+  } catch (const InputError& error) {
+    wrong_usage(options.path, ": ", error.what());
   }
-  if (model.inputs().size() != 1) {
-    wrong_usage("text is data for a model with one input, this one takes ", join(input_names(model), ", "));
-  }
-  const DType dtype = model.inputs()[0].dtype.value_or(DType::kI64);
-  if (dtype != DType::kI64) {
-    wrong_usage("text becomes i64; input ", printable(model.inputs()[0].name), " takes ", name_of(dtype));
-  }
-  const data::TextLinesOptions lines{text->tokenize, text->shape, options.labelled};
+  const data::TextPreprocessing& text = *metadata.text;
+  const data::TextLinesOptions lines{text.tokenize, text.shape, options.labelled};
   if (!data::is_uri(options.path)) {
-    return numbered(std::make_unique<data::TextLines>(options.path, text->vocabulary, lines));
+    return numbered(std::make_unique<data::TextLines>(options.path, text.vocabulary, lines));
   }
   const data::RemoteFile file = data::remote_file(options.path);
-  return numbered(std::make_unique<data::TextLines>(*file.files, file.path, text->vocabulary, lines));
+  return numbered(std::make_unique<data::TextLines>(*file.files, file.path, text.vocabulary, lines));
 }
 
 }  // namespace

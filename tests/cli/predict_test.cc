@@ -277,7 +277,7 @@ TEST_F(Predict, LinesOfTextGoByTheVocabularyOfTheModel) {
   EXPECT_EQ(run.out, "0: y = [0,0,2]\n") << run.error;
   const ProcessResult other = predict(directory_ / "lines.txt");
   EXPECT_EQ(other.exit_code, 2);
-  EXPECT_THAT(other.error, HasSubstr("the model's metadata do not say how text becomes its input"));
+  EXPECT_THAT(other.error, HasSubstr("the model's file does not say how text becomes its input"));
 }
 
 TEST_F(Predict, AModelOfFixedBatchGetsItsLastBatchFilledUp) {

@@ -1,11 +1,8 @@
 """Columns of texts: labels that are names, and categories as features, whose numbers travel in the model's file."""
 
-import json
-
 import numpy as np
 import pytest
 from pyspark.ml.evaluation import MulticlassClassificationEvaluator
-from pyspark.ml.feature import SQLTransformer
 
 import thalweg
 import thalweg.spark
@@ -120,38 +117,11 @@ def test_categories_are_numbered_alike_in_training_and_prediction(spark, tmp_pat
         model.copy().configure(input_cols=["other"]).transform(asked.withColumnRenamed("colour", "other"))
 
 
-# ---- Features of tables, as Python fits them
-
-def saved(tmp_path, kinds):
-    """Writes a model of city and fare, with features and without; gives the features."""
-    features = thalweg.data.Features([{"kind": kind, "column": column} for kind, column in kinds])
-    features.fit({"city": ["Oslo", "Rome", "Rome"], "fare": np.array([1.0, 2.0, 6.0])})
-    model = thalweg.Model(nn.Linear(2, 1), [thalweg.Input((None, 2))])
-    model.save(str(tmp_path / "features.onnx"), features.metadata(["city", "fare"]))
-    model.save(str(tmp_path / "plain.onnx"))
-    return features
-
-
-def test_features_that_spark_does_not_know_are_told_with_what_to_do(spark, tmp_path):
-    features = saved(tmp_path, [("string_index", "city"), ("standard_scale", "fare")])
-    with pytest.raises(thalweg.Error, match="a feature of kind 'standard_scale' of column 'fare'; on Spark string_index is known"
-                       " alone. Save the model without its features, and let Spark compute"):
-        thalweg.spark.Model.load(tmp_path / "features.onnx")
-    # What the message says is what helps.
-    scale = json.loads(features.to_json())[1]
-    rows = spark.createDataFrame([("Oslo", 1.0), ("Rome", 6.0)], "city string, fare double").coalesce(1)
-    columns = SQLTransformer(statement="SELECT *, if(city = 'Oslo', 0, 1) city_number,"
-                             f" (fare - {scale['mean']}) / {scale['deviation']} scaled FROM __THIS__")
-    plain = thalweg.spark.Model.load(tmp_path / "plain.onnx", input_cols=["city_number", "scaled"], output_cols=["tip"],
-                                     output_kinds=["value"])
-    found = [row.tip for row in plain.transform(columns.transform(rows)).collect()]
-    table = features.apply({"city": ["Oslo", "Rome"], "fare": np.array([1.0, 6.0])})
-    expected = thalweg.Model.load(str(tmp_path / "plain.onnx"))(thalweg.data.stack_columns(table, ["city", "fare"]))
-    np.testing.assert_allclose(found, np.ravel(expected), rtol=1e-4)
-
-
 def test_texts_for_an_input_of_fractions_are_told_with_what_to_do(spark, tmp_path):
-    saved(tmp_path, [("string_index", "city")])
+    features = thalweg.data.Features([{"kind": "string_index", "column": "city"}])
+    features.fit({"city": ["Oslo", "Rome"]})
+    thalweg.Model(nn.Linear(2, 1), [thalweg.Input((None, 2))]).save(
+        str(tmp_path / "features.onnx"), {"thalweg.features": features.to_json()})
     rows = spark.createDataFrame([("Oslo", 1.0)], "city string, fare double")
     with pytest.raises(thalweg.Error, match="column 'city' is of type string; .* into a column of their own, and give that"):
         thalweg.spark.Model.load(tmp_path / "features.onnx", input_cols=["city", "fare"]).transform(rows)

@@ -62,6 +62,7 @@ PUBLIC_HEADER = {
     "rate_finder": "train",
     "gradient_function": "train",
     "c_api": "capi",
+    "c_preparation": "capi",
     "c_training": "capi",
     "c_scores": "capi",
     "thalweg": "capi",  # includes all the others

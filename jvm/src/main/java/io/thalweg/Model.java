@@ -2,6 +2,7 @@
 package io.thalweg;
 
 import io.thalweg.jni.NativeModel;
+import io.thalweg.jni.NativePreparation;
 import java.nio.ByteBuffer;
 import java.nio.file.Path;
 import java.util.ArrayList;
@@ -42,6 +43,16 @@ public final class Model implements AutoCloseable {
     lifetime.readLock().lock();
     try {
       return NativeModel.metadata(open(), key);
+    } finally {
+      lifetime.readLock().unlock();
+    }
+  }
+
+  /** What it takes and gives and what its file says, as JSON, for {@link Preparation}. */
+  public String description() {
+    lifetime.readLock().lock();
+    try {
+      return NativePreparation.describe(open());
     } finally {
       lifetime.readLock().unlock();
     }

@@ -11,6 +11,7 @@ import java.util.ArrayList;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
+import java.util.Optional;
 
 /** The numbers of texts in the metadata of a model, in the form of the engine's features (docs/data.md). */
 final class CategoryFeatures {
@@ -30,27 +31,24 @@ final class CategoryFeatures {
     return features.toString();
   }
 
-  private static String ofColumn(JsonNode feature) {
-    return feature.hasNonNull("column") ? " of column '" + feature.get("column").asText() + "'" : "";
+  /** By column; empty if there are none, or the engine applies them itself. */
+  static Map<String, TextIndex> of(InputChoice.OfModel model) {
+    return fromJson(model.property(PROPERTY)).orElse(Map.of());
   }
 
-  /** By column; {@code json} may be null. Throws if the model has features of another kind, which nobody would apply. */
-  static Map<String, TextIndex> fromJson(String json) {
+  /** By column; {@code json} may be null. Nothing if there are features of other kinds, which the engine applies itself. */
+  static Optional<Map<String, TextIndex>> fromJson(String json) {
     Map<String, TextIndex> indexes = new LinkedHashMap<>();
     try {
       for (JsonNode feature : MAPPER.readTree(json == null ? "[]" : json)) {
-        String kind = feature.path("kind").asText();
-        if (!kind.equals(KIND)) {
-          throw new ThalwegException(
-              "the model's metadata property " + PROPERTY + " has a feature of kind '" + kind + "'" + ofColumn(feature)
-                  + "; on Spark " + KIND + " is known alone. Save the model without its features, and let Spark compute what they"
-                  + " made of the columns; or predict with thalweg.Model in Python, or with the program thalweg predict");
+        if (!feature.path("kind").asText().equals(KIND)) {
+          return Optional.empty();
         }
         List<String> categories = new ArrayList<>();
         feature.path("categories").forEach(text -> categories.add(text.asText()));
         indexes.put(feature.path("column").asText(), TextIndex.ofCategories(categories));
       }
-      return indexes;
+      return Optional.of(indexes);
     } catch (JsonProcessingException problem) {
       throw new ThalwegException("the model's metadata property " + PROPERTY + " cannot be read: " + json, problem);
     }

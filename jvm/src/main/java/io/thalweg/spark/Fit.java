@@ -8,7 +8,6 @@ import io.thalweg.Rendezvous;
 import io.thalweg.ThalwegException;
 import io.thalweg.Training;
 import io.thalweg.ValueInfo;
-import io.thalweg.spark.columns.ModelInput;
 import io.thalweg.spark.columns.SourceColumns;
 import io.thalweg.spark.columns.TrainingColumns;
 import java.io.IOException;
@@ -149,7 +148,7 @@ final class Fit {
     String preprocessing = estimator.value(estimator.preprocessing()).orElse(description.preprocessing());
     SourceColumns source = new SourceColumns(rows.schema(), caseSensitive, texts);
     return new TrainingColumns(
-        ModelInput.assign(description.inputs(), source, inputColumns, preprocessing),
+        new InputChoice(description, source, nanAllowed).choose(Optional.of(inputColumns), preprocessing),
         augmentation,
         description.targets(),
         source,
@@ -208,6 +207,7 @@ final class Fit {
     ModelLimit.checkResult(description.bytes(), context.getConf());
     checkOutputs(description);
     texts.knowNames(description.classNames());
+    texts.knowCategories(CategoryFeatures.of(description));
     TrainingColumns columns = columns(
         description, estimator.value(estimator.augmentation()).orElse(null), settings.nanAllowed());
     int kinds = texts.classNames().size();

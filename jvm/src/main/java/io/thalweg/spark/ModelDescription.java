@@ -29,6 +29,7 @@ import java.util.OptionalLong;
  * @param trainingBytes that weights, gradients and the optimiser need
  * @param sampleBytes that each sample of a batch needs
  * @param metadata what its file says of its data; empty for a model of the zoo
+ * @param description all of this as JSON, for {@link io.thalweg.Preparation}
  */
 record ModelDescription(
     List<ValueInfo> inputs,
@@ -40,7 +41,9 @@ record ModelDescription(
     long bytes,
     long trainingBytes,
     long sampleBytes,
-    Map<String, String> metadata) {
+    Map<String, String> metadata,
+    String description)
+    implements InputChoice.OfModel {
   private static final ObjectMapper MAPPER = new ObjectMapper();
 
   /** Of a file, which is written to {@code packed} for the workers unless that is null. */
@@ -67,7 +70,8 @@ record ModelDescription(
         node.get("bytes").asLong(),
         node.get("memory").get("weights").asLong(),
         node.get("memory").get("sample").asLong(),
-        MAPPER.convertValue(node.get("metadata"), new TypeReference<Map<String, String>>() {}));
+        MAPPER.convertValue(node.get("metadata"), new TypeReference<Map<String, String>>() {}),
+        json);
   }
 
   /** Of what {@link io.thalweg.Scores#targets} gives. */
@@ -78,6 +82,11 @@ record ModelDescription(
   /** How many the loss knows, if labels are such. */
   OptionalLong classes() {
     return targets.stream().filter(target -> target.classes() != null).mapToLong(target -> target.classes().count()).findFirst();
+  }
+
+  @Override
+  public String property(String key) {
+    return metadata.get(key);
   }
 
   /** From an image to the model's input, as JSON; null if its file does not say it. */

@@ -8,6 +8,7 @@ import io.thalweg.ThalwegException;
 import io.thalweg.ValueInfo;
 import io.thalweg.spark.columns.SourceColumns;
 import io.thalweg.spark.columns.TextIndex;
+import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
 
@@ -15,15 +16,16 @@ import java.util.Map;
  * What a model takes and gives, as the driver needs it to check columns before anything runs.
  *
  * @param classNames empty if the model carries none
- * @param preprocessing of images, as JSON; null if the model carries none
- * @param categories the numbers of texts, by column
+ * @param metadata what its file says of data
+ * @param description all of it, for {@link io.thalweg.Preparation}
  */
 record ModelSignature(
     List<ValueInfo> inputs,
     List<ValueInfo> outputs,
     List<String> classNames,
-    String preprocessing,
-    Map<String, TextIndex> categories) {
+    Map<String, String> metadata,
+    String description)
+    implements InputChoice.OfModel {
   static final String CLASS_NAMES = "thalweg.class_names";
   static final String PREPROCESSING = "thalweg.preprocessing";
 
@@ -34,16 +36,32 @@ record ModelSignature(
           model.inputs(),
           model.outputs(),
           names(model.metadata(CLASS_NAMES)),
-          model.metadata(PREPROCESSING),
-          CategoryFeatures.fromJson(model.metadata(CategoryFeatures.PROPERTY)));
+          metadata(model),
+          model.description());
     } catch (ThalwegException problem) {
       throw file.explained(problem);
     }
   }
 
+  private static Map<String, String> metadata(Model model) {
+    Map<String, String> found = new LinkedHashMap<>();
+    for (String key : List.of(PREPROCESSING, CategoryFeatures.PROPERTY, InputChoice.COLUMNS, InputChoice.TEXT)) {
+      String value = model.metadata(key);
+      if (value != null) {
+        found.put(key, value);
+      }
+    }
+    return found;
+  }
+
+  @Override
+  public String property(String key) {
+    return metadata.get(key);
+  }
+
   /** The numbers of the texts in a column; null if the model does not know them. */
   TextIndex categoriesOf(String column, boolean caseSensitive) {
-    return categories.entrySet().stream()
+    return CategoryFeatures.of(this).entrySet().stream()
         .filter(entry -> SourceColumns.same(entry.getKey(), column, caseSensitive))
         .map(Map.Entry::getValue)
         .findFirst()

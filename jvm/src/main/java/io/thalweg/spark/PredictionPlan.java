@@ -2,8 +2,8 @@
 package io.thalweg.spark;
 
 import io.thalweg.Model;
-import io.thalweg.spark.columns.ModelInput;
 import io.thalweg.spark.columns.OutputColumn;
+import io.thalweg.spark.columns.RowInputs;
 import java.io.Serializable;
 import java.util.List;
 import org.apache.spark.sql.types.StructType;
@@ -16,7 +16,7 @@ import org.apache.spark.sql.types.StructType;
  * @param skipBadRows leave out rows whose values do not fit, rather than fail
  */
 record PredictionPlan(
-    List<ModelInput> inputs,
+    RowInputs inputs,
     List<OutputColumn> outputs,
     int batchRows,
     int threads,
@@ -33,26 +33,18 @@ record PredictionPlan(
     return OutputColumn.appended(before, outputs, caseSensitive);
   }
 
-  /** The rows that a run takes if the model fixes their number, otherwise -1. */
-  private long fixedRows() {
-    return inputs.stream().mapToLong(input -> input.info().fixedRows()).max().orElse(-1);
-  }
-
   /** The most rows of a run. */
   int mostRows() {
-    if (fixedRows() > 0) {
-      return (int) fixedRows();
+    if (inputs.fixedRows() > 0) {
+      return (int) inputs.fixedRows();
     }
     return batchRows > 0 ? batchRows : chosenRows();
   }
 
   private int chosenRows() {
-    long bytes = 0;
-    for (ModelInput input : inputs) {
-      if (input.rowBytes() < 0) {
-        return ROWS_OF_UNKNOWN_SIZE;
-      }
-      bytes += input.rowBytes();
+    long bytes = inputs.rowBytes();
+    if (bytes < 0) {
+      return ROWS_OF_UNKNOWN_SIZE;
     }
     return roundUp((int) Math.max(1, Math.min(MOST_ROWS, BATCH_BYTES / Math.max(1, bytes))));
   }
@@ -62,7 +54,7 @@ record PredictionPlan(
    * of two keep these few, whatever the sizes of the partitions.
    */
   int filledRows(int rows) {
-    return fixedRows() > 0 ? (int) fixedRows() : Math.min(mostRows(), roundUp(rows));
+    return inputs.fixedRows() > 0 ? (int) inputs.fixedRows() : Math.min(mostRows(), roundUp(rows));
   }
 
   private static int roundUp(int rows) {

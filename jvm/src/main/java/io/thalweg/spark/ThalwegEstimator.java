@@ -3,7 +3,6 @@ package io.thalweg.spark;
 
 import io.thalweg.ThalwegException;
 import io.thalweg.Training;
-import io.thalweg.spark.columns.ModelInput;
 import io.thalweg.spark.columns.OutputColumn;
 import io.thalweg.spark.columns.OutputKind;
 import io.thalweg.spark.columns.SourceColumns;
@@ -203,7 +202,8 @@ public final class ThalwegEstimator extends Estimator<ThalwegModel> implements T
   StructType schemaAfter(StructType schema, ModelDescription description, boolean caseSensitive) {
     SourceColumns source = source(schema, caseSensitive);
     String[] inputs = source.resolve(required(inputCols()));
-    ModelInput.assign(description.inputs(), source, inputs, value(preprocessing()).orElse(description.preprocessing()));
+    new InputChoice(description, source, false)
+        .choose(Optional.of(inputs), value(preprocessing()).orElse(description.preprocessing()));
     checkClassNames(description);
     return OutputColumn.appended(schema, outputColumns(source, description), caseSensitive);
   }

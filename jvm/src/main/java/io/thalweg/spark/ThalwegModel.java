@@ -3,7 +3,6 @@ package io.thalweg.spark;
 
 import io.thalweg.Model.Precision;
 import io.thalweg.ThalwegException;
-import io.thalweg.spark.columns.ModelInput;
 import io.thalweg.spark.columns.OutputColumn;
 import io.thalweg.spark.columns.SourceColumns;
 import java.io.IOException;
@@ -11,6 +10,7 @@ import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.List;
 import java.util.Locale;
+import java.util.Optional;
 import org.apache.hadoop.fs.Path;
 import org.apache.spark.ml.Model;
 import org.apache.spark.ml.param.Param;
@@ -161,13 +161,12 @@ public final class ThalwegModel extends Model<ThalwegModel> implements Predictio
 
   private PredictionPlan plan(StructType schema, boolean caseSensitive) {
     checkValues();
-    String images = isDefined(preprocessing()) ? getOrDefault(preprocessing()) : signature.preprocessing();
+    String images = isDefined(preprocessing()) ? getOrDefault(preprocessing()) : signature.property(ModelSignature.PREPROCESSING);
     SourceColumns source =
         new SourceColumns(schema, caseSensitive, column -> signature.categoriesOf(column, caseSensitive));
-    String[] columns = source.resolve(required(inputCols()));
-    List<ModelInput> inputs = ModelInput.assign(signature.inputs(), source, columns, images);
+    Optional<String[]> columns = isDefined(inputCols()) ? Optional.of(getOrDefault(inputCols())) : Optional.empty();
     return new PredictionPlan(
-        new ArrayList<>(inputs),
+        new InputChoice(signature, source, false).choose(columns, images),
         new ArrayList<>(outputColumns()),
         (int) getOrDefault((Param<?>) batchSize()),
         (int) getOrDefault((Param<?>) threads()),

@@ -42,6 +42,11 @@ final class TrainingTexts implements SourceColumns.Texts {
     knownNames = names;
   }
 
+  /** The categories of the model to begin with keep their numbers: its weights have learnt these. */
+  void knowCategories(Map<String, TextIndex> categories) {
+    features.putAll(categories);
+  }
+
   @Override
   public TextIndex of(String column) {
     if (labelColumns.contains(column)) {

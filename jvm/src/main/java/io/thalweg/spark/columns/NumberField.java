@@ -41,6 +41,10 @@ final class NumberField extends TrainingField {
 
     @Override
     public String json() {
+      return json(name, role, dtype, dims);
+    }
+
+    static String json(String name, String role, DType dtype, long[] dims) {
       return "{\"name\": " + Json.quoted(name) + ", \"role\": \"" + role + "\", \"kind\": \"tensor\", \"dtype\": \""
           + dtype.name().toLowerCase(Locale.ROOT) + "\", \"shape\": " + Arrays.toString(dims) + "}";
     }

@@ -22,7 +22,7 @@ public final class RowBatch implements AutoCloseable {
   private final int partition;
   private final int mostRows;
   private final boolean skipBadRows;
-  private final List<InputBatch> inputs = new ArrayList<>();
+  private final RowInputs.Batch inputs;
   private List<Row> rows = new ArrayList<>();
   /** The number of each row in the partition. */
   private final List<Long> numbers = new ArrayList<>();
@@ -31,12 +31,12 @@ public final class RowBatch implements AutoCloseable {
   private long rowsRead;
   private long rowsSkipped;
 
-  public RowBatch(Iterator<Row> source, int partition, List<ModelInput> inputs, int mostRows, boolean skipBadRows) {
+  public RowBatch(Iterator<Row> source, int partition, RowInputs inputs, int mostRows, boolean skipBadRows) {
     this.source = source;
     this.partition = partition;
     this.mostRows = mostRows;
     this.skipBadRows = skipBadRows;
-    inputs.forEach(input -> this.inputs.add(input.newBatch()));
+    this.inputs = inputs.newBatch();
   }
 
   /** Takes the next rows; false if there are no more. */
@@ -54,12 +54,12 @@ public final class RowBatch implements AutoCloseable {
 
   /** The inputs for the batch, filled up to {@code total} rows. */
   public List<Tensor> tensors(int total) {
-    return inputs.stream().map(input -> input.tensor(total)).toList();
+    return inputs.tensors(total);
   }
 
   @Override
   public void close() {
-    inputs.forEach(InputBatch::close);
+    inputs.close();
     if (rowsSkipped > 0) {
       LOG.warn("Thalweg has left out {} of the {} rows of partition {}", rowsSkipped, rowsRead, partition);
     }
@@ -72,7 +72,7 @@ public final class RowBatch implements AutoCloseable {
   private void fill() {
     rows.clear();
     numbers.clear();
-    inputs.forEach(InputBatch::clear);
+    inputs.clear();
     while (rows.size() < mostRows && hasSource()) {
       Row row = waiting;
       waiting = null;
@@ -81,40 +81,17 @@ public final class RowBatch implements AutoCloseable {
         ++rowsRead;
       }
       try {
-        if (!accepted(row)) {
+        if (!inputs.accepts(row)) {
           waiting = row;
           return;
         }
-        add(row);
+        inputs.add(row, mostRows);
+        rows.add(row);
+        numbers.add(rowsRead - 1);
       } catch (BadRowException problem) {
         leaveOut(rowsRead - 1, problem.getMessage());
       }
     }
-  }
-
-  private boolean accepted(Row row) {
-    for (InputBatch input : inputs) {
-      if (!input.accepts(row)) {
-        return false;
-      }
-    }
-    return true;
-  }
-
-  /** To all inputs, or to none. */
-  private void add(Row row) {
-    int done = 0;
-    try {
-      for (; done < inputs.size(); ++done) {
-        inputs.get(done).add(row, mostRows);
-      }
-    } finally {
-      if (done < inputs.size()) {
-        inputs.subList(0, done).forEach(InputBatch::removeLast);
-      }
-    }
-    rows.add(row);
-    numbers.add(rowsRead - 1);
   }
 
   private void finish(int threads) {
@@ -122,17 +99,11 @@ public final class RowBatch implements AutoCloseable {
       return;
     }
     BitSet bad = new BitSet();
-    for (InputBatch input : inputs) {
-      BitSet found = new BitSet();
-      String problem = input.finish(threads, found);
-      if (problem != null) {
-        leaveOut(numbers.get(found.nextSetBit(0)), problem);
-      }
-      bad.or(found);
-    }
+    String problem = inputs.finish(threads, bad);
     if (!bad.isEmpty()) {
+      leaveOut(numbers.get(bad.nextSetBit(0)), problem);
       rowsSkipped += bad.cardinality() - 1;
-      inputs.forEach(input -> input.remove(bad));
+      inputs.remove(bad);
       List<Row> kept = new ArrayList<>();
       for (int i = 0; i < rows.size(); ++i) {
         if (!bad.get(i)) {

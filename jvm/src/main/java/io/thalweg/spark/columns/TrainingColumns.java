@@ -3,12 +3,14 @@ package io.thalweg.spark.columns;
 
 import io.thalweg.DType;
 import io.thalweg.ThalwegException;
+import io.thalweg.ValueInfo;
 import java.io.Serializable;
 import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.Iterator;
 import java.util.List;
 import java.util.stream.Collectors;
+import java.util.stream.Stream;
 import org.apache.spark.sql.Row;
 import org.apache.spark.sql.catalyst.InternalRow;
 
@@ -37,6 +39,8 @@ public final class TrainingColumns implements Serializable {
     }
   }
 
+  /** What the engine makes the model's inputs of; null if they are fields. */
+  private final PreparedInputs prepared;
   private final ArrayList<TrainingField.Spec> fields = new ArrayList<>();
   private final InternalRows rows;
   /** The column that names rows; -1 if there is none. */
@@ -49,7 +53,7 @@ public final class TrainingColumns implements Serializable {
    * @param nanAllowed whether the training takes NaN; else it makes a row a bad one
    */
   public TrainingColumns(
-      List<ModelInput> inputs,
+      RowInputs inputs,
       String augmentation,
       List<Target> targets,
       SourceColumns source,
@@ -57,7 +61,9 @@ public final class TrainingColumns implements Serializable {
       boolean nanAllowed) {
     rows = new InternalRows(source.schema());
     path = source.imageNames().map(source.schema()::fieldIndex).orElse(-1);
-    for (ModelInput input : inputs) {
+    prepared = inputs instanceof PreparedInputs made ? made : null;
+    List<ModelInput> separate = inputs instanceof SeparateInputs given ? given.inputs() : List.of();
+    for (ModelInput input : separate) {
       fields.add(specOf(input, augmentation, nanAllowed));
     }
     List<ColumnReader> labels = new ArrayList<>();
@@ -68,7 +74,7 @@ public final class TrainingColumns implements Serializable {
     Target target = choose(targets, labels, scalars);
     ofClasses = target.isClass();
     fields.add(NumberField.NumberSpec.ofTarget(target, labels, nanAllowed));
-    for (ModelInput input : inputs) {
+    for (ModelInput input : separate) {
       if (input instanceof ImageInput image) {
         fields.add(new BytesField.NameSpec(image));
         break;
@@ -83,7 +89,8 @@ public final class TrainingColumns implements Serializable {
 
   /** As tw_rows_create takes it. */
   public String json() {
-    return fields.stream().map(TrainingField.Spec::json).collect(Collectors.joining(", ", "[", "]"));
+    Stream<String> ofInputs = prepared == null ? Stream.empty() : prepared.made().stream().map(TrainingColumns::json);
+    return Stream.concat(ofInputs, fields.stream().map(TrainingField.Spec::json)).collect(Collectors.joining(", ", "[", "]"));
   }
 
   /** Makes of Spark's internal rows those that a chunk takes. */
@@ -97,7 +104,12 @@ public final class TrainingColumns implements Serializable {
   }
 
   public RowChunk newChunk() {
-    return new RowChunk(fields.stream().map(TrainingField.Spec::newField).toList());
+    return new RowChunk(
+        prepared == null ? null : prepared.newRows(), fields.stream().map(TrainingField.Spec::newField).toList());
+  }
+
+  private static String json(ValueInfo row) {
+    return NumberField.NumberSpec.json(row.name(), "input", row.dtype(), Arrays.copyOfRange(row.dims(), 1, row.dims().length));
   }
 
   private static TrainingField.Spec specOf(ModelInput input, String augmentation, boolean nanAllowed) {

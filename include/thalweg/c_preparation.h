@@ -1,0 +1,48 @@
+/* Copyright The Thalweg Authors. SPDX-License-Identifier: Apache-2.0 */
+/* The stable C interface from rows as people have them (lines of text, columns of tables) to the inputs of a model, by
+ * what the model's file says of them. The conventions are those of c_api.h. */
+#ifndef THALWEG_C_PREPARATION_H_
+#define THALWEG_C_PREPARATION_H_
+
+#include "thalweg/c_api.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* What a model takes and gives, as JSON in the text of the result: "inputs" and "outputs", each with "name", "dtype"
+ * (null: unknown) and "shape" (null: unknown; -1 where the size may differ), and "metadata", the properties of the file
+ * with their texts. */
+tw_status tw_model_description(const tw_model* model, tw_result** result);
+
+typedef struct tw_preparation tw_preparation;
+
+/* `description` is what tw_model_description or tw_training_model gives. `columns`, a JSON list with a list of names for
+ * each input, says of which columns the inputs are made, as they are called after the features of the model; null: what
+ * the description says. On success *preparation must be freed with tw_preparation_free. Several threads may use it. */
+tw_status tw_preparation_create(const char* description, const char* columns, tw_preparation** preparation);
+/* Null is allowed. */
+void tw_preparation_free(tw_preparation* preparation);
+
+/* The text of the result is JSON: "kind", which is "text" if a row is one text, or "columns", and then "columns", the
+ * names of those that a row must have. */
+tw_status tw_preparation_needs(const tw_preparation* preparation, tw_result** result);
+
+/* A column of rows in memory of the caller's. */
+typedef struct tw_row_column {
+  const char* name;       /* of a text alone it does not count */
+  int32_t dtype;          /* TW_F64, TW_I64 or TW_TEXT */
+  const void* values;     /* an array of double or int64_t, or the bytes of all texts in UTF-8 ... */
+  const int64_t* offsets; /* ... of which this says where each begins and the last ends; else null */
+} tw_row_column;
+
+/* The tensors of *inputs are the inputs of the model in its order, with `filled` rows: those beyond `rows` are copies
+ * of the last. TW_ERROR says what is wrong with which column. */
+tw_status tw_preparation_run(const tw_preparation* preparation, const tw_row_column* columns, size_t num_columns,
+                             int64_t rows, int64_t filled, tw_result** inputs);
+
+#ifdef __cplusplus
+} /* extern "C" */
+#endif
+
+#endif /* THALWEG_C_PREPARATION_H_ */

@@ -1,0 +1,92 @@
+// Copyright The Thalweg Authors. SPDX-License-Identifier: Apache-2.0
+package io.thalweg;
+
+import com.fasterxml.jackson.core.JsonProcessingException;
+import com.fasterxml.jackson.databind.JsonNode;
+import com.fasterxml.jackson.databind.ObjectMapper;
+import io.thalweg.jni.NativePreparation;
+import java.nio.ByteBuffer;
+import java.util.ArrayList;
+import java.util.List;
+
+/** From columns of rows to the inputs of a model, as its file says: lines of text, and tables with features. Used by one thread. */
+public final class Preparation implements AutoCloseable {
+  /** What a column holds; the numbers are those of tw_dtype. */
+  public enum Kind {
+    FRACTIONS(1),
+    WHOLE(7),
+    TEXTS(23);
+
+    private final int number;
+
+    Kind(int number) {
+      this.number = number;
+    }
+  }
+
+  /**
+   * What a row must have.
+   *
+   * @param text whether that is one text; then {@code columns} is empty
+   */
+  public record Needs(boolean text, List<String> columns) {}
+
+  /**
+   * Some rows of a column.
+   *
+   * @param values a direct buffer of 8-byte numbers, or of the bytes of all texts
+   * @param offsets of texts: a direct buffer of where each begins and the last ends; else null
+   */
+  public record Values(String name, Kind kind, ByteBuffer values, ByteBuffer offsets) {}
+
+  private long handle;
+
+  /**
+   * @param description as {@link Model#description} or {@link Training#describeModel} gives it
+   * @param columns JSON, the names of columns for each input; null: those that the description says
+   */
+  public Preparation(String description, String columns) {
+    handle = NativePreparation.create(description, columns);
+  }
+
+  public Needs needs() {
+    String json = NativePreparation.needs(open());
+    try {
+      JsonNode needs = new ObjectMapper().readTree(json);
+      List<String> columns = new ArrayList<>();
+      needs.get("columns").forEach(name -> columns.add(name.asText()));
+      return new Needs(needs.get("kind").asText().equals("text"), columns);
+    } catch (JsonProcessingException problem) {
+      throw new ThalwegException("what rows a model needs cannot be read: " + json, problem);
+    }
+  }
+
+  /** The inputs of the model with {@code filled} rows: those beyond {@code rows} are copies of the last. To be closed. */
+  public Result run(List<Values> columns, long rows, long filled) {
+    String[] names = new String[columns.size()];
+    int[] dtypes = new int[names.length];
+    ByteBuffer[] values = new ByteBuffer[names.length];
+    ByteBuffer[] offsets = new ByteBuffer[names.length];
+    for (int i = 0; i < names.length; ++i) {
+      names[i] = columns.get(i).name();
+      dtypes[i] = columns.get(i).kind().number;
+      values[i] = columns.get(i).values();
+      offsets[i] = columns.get(i).offsets();
+    }
+    return new Result(NativePreparation.run(open(), names, dtypes, values, offsets, rows, filled));
+  }
+
+  @Override
+  public void close() {
+    long old = handle;
+    handle = 0;
+    NativePreparation.free(old);
+  }
+
+  private long open() {
+    if (handle == 0) {
+      throw new ThalwegException("the preparation is closed");
+    }
+    return handle;
+  }
+}

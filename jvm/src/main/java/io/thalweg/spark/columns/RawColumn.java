@@ -1,0 +1,140 @@
+// Copyright The Thalweg Authors. SPDX-License-Identifier: Apache-2.0
+package io.thalweg.spark.columns;
+
+import io.thalweg.Preparation;
+import io.thalweg.Preparation.Kind;
+import io.thalweg.Tensor;
+import io.thalweg.ThalwegException;
+import java.io.Serializable;
+import java.nio.ByteBuffer;
+import java.nio.charset.StandardCharsets;
+import org.apache.spark.sql.Row;
+import org.apache.spark.sql.types.DataType;
+import org.apache.spark.sql.types.DecimalType;
+import org.apache.spark.sql.types.DoubleType;
+import org.apache.spark.sql.types.FloatType;
+import org.apache.spark.sql.types.StringType;
+import org.apache.spark.storage.StorageUtils;
+
+/** A column as it is in a DataFrame, numbers or texts, for some rows at a time, in native memory that is used again. */
+final class RawColumn implements AutoCloseable {
+  /**
+   * Which one; made by the driver.
+   *
+   * @param name what the model calls it
+   * @param column what the schema calls it
+   * @param index of it in a row
+   * @param nanAllowed whether NaN is a number like others, and does not make a row a bad one
+   */
+  record Spec(String name, String column, int index, Kind kind, boolean nanAllowed) implements Serializable {
+    static Spec of(String name, SourceColumns source, boolean nanAllowed) {
+      String column = source.resolve(name);
+      return new Spec(
+          name, column, source.schema().fieldIndex(column), kindOf(column, source.type(column)), nanAllowed);
+    }
+
+    private static Kind kindOf(String column, DataType type) {
+      if (type instanceof StringType) {
+        return Kind.TEXTS;
+      }
+      if (type instanceof DoubleType || type instanceof FloatType || type instanceof DecimalType) {
+        return Kind.FRACTIONS;
+      }
+      if (ColumnReader.isNumber(type)) {
+        return Kind.WHOLE;
+      }
+      throw new ThalwegException(
+          "column '" + column + "' is of type " + type.catalogString() + "; the model's file says how columns of numbers and of"
+              + " texts become its inputs");
+    }
+  }
+
+  private static final int FIRST_BYTES = 1 << 12;
+
+  private final Spec spec;
+  private ByteBuffer values = Tensor.allocate(FIRST_BYTES);
+  /** Of texts; else null. */
+  private ByteBuffer offsets;
+
+  RawColumn(Spec spec) {
+    this.spec = spec;
+    offsets = spec.kind() == Kind.TEXTS ? Tensor.allocate(FIRST_BYTES) : null;
+    clear();
+  }
+
+  /** After a BadRowException the column is as it was before. */
+  void add(Row row) {
+    Object value = row.get(spec.index());
+    if (value == null) {
+      throw new BadRowException("column '" + spec.column() + "' is null");
+    }
+    switch (spec.kind()) {
+      case TEXTS -> addText(((String) value).getBytes(StandardCharsets.UTF_8));
+      case FRACTIONS -> addFraction(((Number) value).doubleValue());
+      default -> roomFor(Long.BYTES).putLong(value instanceof Boolean flag ? (flag ? 1 : 0) : ((Number) value).longValue());
+    }
+  }
+
+  /** What one row of zeros, or of an empty text, would be. */
+  void addNothing() {
+    if (offsets != null) {
+      addText(new byte[0]);
+    } else {
+      roomFor(Long.BYTES).putLong(0);
+    }
+  }
+
+  private void addFraction(double number) {
+    if (Double.isNaN(number) && !spec.nanAllowed()) {
+      throw new BadRowException("column '" + spec.column() + "' holds NaN");
+    }
+    roomFor(Double.BYTES).putDouble(number);
+  }
+
+  private void addText(byte[] text) {
+    offsets = TrainingField.grown(offsets, Long.BYTES);
+    roomFor(text.length).put(text);
+    offsets.putLong(values.position());
+  }
+
+  private ByteBuffer roomFor(int bytes) {
+    values = TrainingField.grown(values, bytes);
+    return values;
+  }
+
+  void removeLast() {
+    if (offsets == null) {
+      values.position(values.position() - Long.BYTES);
+    } else {
+      offsets.position(offsets.position() - Long.BYTES);
+      values.position((int) offsets.getLong(offsets.position() - Long.BYTES));
+    }
+  }
+
+  void clear() {
+    values.clear();
+    if (offsets != null) {
+      offsets.clear();
+      offsets.putLong(0);
+    }
+  }
+
+  /** Of all rows. */
+  long bytes() {
+    return values.position() + (offsets == null ? 0 : offsets.position());
+  }
+
+  Preparation.Values values() {
+    return new Preparation.Values(spec.name(), spec.kind(), values, offsets);
+  }
+
+  @Override
+  public void close() {
+    StorageUtils.dispose(values);
+    values = null;
+    if (offsets != null) {
+      StorageUtils.dispose(offsets);
+      offsets = null;
+    }
+  }
+}

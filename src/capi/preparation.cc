@@ -1,0 +1,140 @@
+// Copyright The Thalweg Authors. SPDX-License-Identifier: Apache-2.0
+#include "thalweg/c_preparation.h"
+
+#include <cstring>
+#include <memory>
+#include <nlohmann/json.hpp>
+
+#include "capi/guard.h"
+#include "capi/model.h"
+#include "capi/result.h"
+#include "thalweg/data/row_preparation.h"
+
+using nlohmann::json;
+using thalweg::capi::guarded;
+using thalweg::data::RowPreparation;
+
+struct tw_preparation {
+  RowPreparation rows;
+};
+
+namespace thalweg::capi {
+namespace {
+
+using Names = std::vector<std::string>;
+
+json describe(const std::vector<ValueDescription>& values) {
+  json list = json::array();
+  for (const ValueDescription& value : values) {
+    json one = {{"name", value.name}, {"dtype", nullptr}, {"shape", nullptr}};
+    if (value.dtype.has_value()) one["dtype"] = name_of(*value.dtype);
+    if (value.shape.has_value()) one["shape"] = value.shape->dims();
+    list.push_back(std::move(one));
+  }
+  return list;
+}
+
+data::TableInput input_from(const json& described, bool takes_texts) {
+  data::TableInput input{described.at("name").get<std::string>(),
+                         {takes_texts ? DType::kI64 : DType::kF32, Shape{kFree, kFree}}};
+  if (const json& dtype = described.at("dtype"); !dtype.is_null()) {
+    input.type.dtype = dtype_from_name(dtype.get<std::string>());
+  }
+  if (const json& shape = described.at("shape"); !shape.is_null()) {
+    input.type.shape = Shape(shape.get<std::vector<int64_t>>());
+  }
+  return input;
+}
+
+RowPreparation preparation_from(const char* description, const char* columns) {
+  try {
+    const json model = json::parse(description);
+    const auto metadata = data::metadata_from(model.at("metadata").get<std::map<std::string, std::string>>());
+    std::vector<data::TableInput> inputs;
+    for (const json& input : model.at("inputs")) inputs.push_back(input_from(input, metadata.text.has_value()));
+    return {metadata, std::move(inputs),
+            columns != nullptr ? json::parse(columns).get<std::vector<Names>>() : std::vector<Names>()};
+  } catch (const json::exception& error) {
+    raise("the description of a model, or the columns of its inputs, cannot be read: ", error.what());
+  }
+}
+
+std::vector<std::string> texts_from(const tw_row_column& column, int64_t rows) {
+  TW_REQUIRE(column.offsets != nullptr, "column '", column.name, "' holds texts, but does not say where each begins");
+  const auto* bytes = static_cast<const char*>(column.values);
+  std::vector<std::string> texts;
+  texts.reserve(static_cast<size_t>(rows));
+  for (int64_t row = 0; row < rows; ++row) {
+    const int64_t begin = column.offsets[row], end = column.offsets[row + 1];
+    TW_REQUIRE(begin >= 0 && begin <= end, "column '", column.name, "': the text of row ", row, " ends before it begins");
+    texts.emplace_back(begin == end ? "" : bytes + begin, static_cast<size_t>(end - begin));
+  }
+  return texts;
+}
+
+template <typename T>
+std::vector<T> numbers_from(const tw_row_column& column, int64_t rows) {
+  std::vector<T> numbers(static_cast<size_t>(rows));
+  // The caller's buffer need not be aligned.
+  if (rows > 0) std::memcpy(numbers.data(), column.values, numbers.size() * sizeof(T));
+  return numbers;
+}
+
+data::Column column_from(const tw_row_column& column, int64_t rows) {
+  TW_REQUIRE(column.name != nullptr, "a column has no name");
+  TW_REQUIRE(column.values != nullptr || rows == 0, "the values of column '", column.name, "' are a null pointer");
+  switch (column.dtype) {
+    case TW_F64:
+      return {column.name, numbers_from<double>(column, rows)};
+    case TW_I64:
+      return {column.name, numbers_from<int64_t>(column, rows)};
+    case TW_TEXT:
+      return {column.name, texts_from(column, rows)};
+    default:
+      raise("column '", column.name, "' is of element type ", column.dtype, "; f64, i64 and texts are taken");
+  }
+}
+
+}  // namespace
+}  // namespace thalweg::capi
+
+tw_status tw_model_description(const tw_model* model, tw_result** result) {
+  return guarded([&] {
+    TW_REQUIRE(model != nullptr && result != nullptr, "tw_model_description: a null pointer");
+    const json text = {{"inputs", thalweg::capi::describe(model->model.inputs())},
+                       {"outputs", thalweg::capi::describe(model->model.outputs())},
+                       {"metadata", model->model.metadata()}};
+    // Names and properties are the file's: they may be no UTF-8.
+    *result = new tw_result{{}, text.dump(-1, ' ', false, json::error_handler_t::replace)};
+  });
+}
+
+tw_status tw_preparation_create(const char* description, const char* columns, tw_preparation** preparation) {
+  return guarded([&] {
+    TW_REQUIRE(description != nullptr && preparation != nullptr, "tw_preparation_create: a null pointer");
+    *preparation = new tw_preparation{thalweg::capi::preparation_from(description, columns)};
+  });
+}
+
+void tw_preparation_free(tw_preparation* preparation) { delete preparation; }
+
+tw_status tw_preparation_needs(const tw_preparation* preparation, tw_result** result) {
+  return guarded([&] {
+    TW_REQUIRE(preparation != nullptr && result != nullptr, "tw_preparation_needs: a null pointer");
+    const RowPreparation& rows = preparation->rows;
+    const json text = {{"kind", rows.takes_texts() ? "text" : "columns"}, {"columns", rows.columns()}};
+    *result = new tw_result{{}, text.dump()};
+  });
+}
+
+tw_status tw_preparation_run(const tw_preparation* preparation, const tw_row_column* columns, size_t num_columns,
+                             int64_t rows, int64_t filled, tw_result** inputs) {
+  return guarded([&] {
+    TW_REQUIRE(preparation != nullptr && inputs != nullptr, "tw_preparation_run: a null pointer");
+    TW_REQUIRE(columns != nullptr || num_columns == 0, "the columns are a null pointer");
+    TW_REQUIRE(rows >= 0 && filled >= rows, rows, " rows cannot be filled up to ", filled);
+    std::vector<thalweg::data::Column> given;
+    for (size_t i = 0; i < num_columns; ++i) given.push_back(thalweg::capi::column_from(columns[i], rows));
+    *inputs = new tw_result{preparation->rows.make(given, filled), {}};
+  });
+}
