@@ -25,7 +25,7 @@ tw_status tw_preparation_create(const char* description, const char* columns, tw
 void tw_preparation_free(tw_preparation* preparation);
 
 /* The text of the result is JSON: "kind", which is "text" if a row is one text, or "columns", and then "columns", the
- * names of those that a row must have. */
+ * names of those that a row must have, and "imputed", those of them that may lack values. */
 tw_status tw_preparation_needs(const tw_preparation* preparation, tw_result** result);
 
 /* A column of rows in memory of the caller's. */
@@ -34,6 +34,7 @@ typedef struct tw_row_column {
   int32_t dtype;          /* TW_F64, TW_I64 or TW_TEXT */
   const void* values;     /* an array of double or int64_t, or the bytes of all texts in UTF-8 ... */
   const int64_t* offsets; /* ... of which this says where each begins and the last ends; else null */
+  const uint8_t* missing; /* not 0 for each row without a value; null: all have one */
 } tw_row_column;
 
 /* The tensors of *inputs are the inputs of the model in its order, with `filled` rows: those beyond `rows` are copies

@@ -5,6 +5,12 @@ namespace thalweg::python {
 namespace {
 
 data::Column column_from(const std::string& name, nb::handle values) {
+  if (PyTuple_Check(values.ptr()) != 0) {
+    const auto [known, missing] = nb::cast<std::pair<nb::object, std::vector<bool>>>(values);
+    data::Column column = column_from(name, known);
+    column.missing = missing;
+    return column;
+  }
   if (PyList_Check(values.ptr()) != 0) return {name, nb::cast<std::vector<std::string>>(values)};
   const Tensor given = to_tensor(values);
   if (given.shape().rank() != 1) raise_input_error("column '", name, "' has ", given.shape().rank(), " dimensions");
@@ -24,9 +30,10 @@ nb::object values_of(const std::vector<T>& numbers) {
 
 }  // namespace
 
-std::vector<data::Column> columns_from(nb::handle table, const std::vector<std::string>& names) {
+std::vector<data::Column> columns_from(nb::handle table, const std::vector<std::string>& names,
+                                       const std::vector<std::string>& imputed) {
   std::vector<data::Column> columns;
-  const nb::object given = nb::module_::import_("thalweg._columns").attr("columns_of")(table, names);
+  const nb::object given = nb::module_::import_("thalweg._columns").attr("columns_of")(table, names, imputed);
   for (const auto& [name, values] : nb::cast<nb::dict>(given)) {
     columns.push_back(column_from(nb::cast<std::string>(name), values));
   }

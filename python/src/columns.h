@@ -11,8 +11,10 @@ class Model;
 /// Columns of tables: in Python a dict of arrays of numbers and lists of texts.
 namespace thalweg::python {
 
-/// Of a dict, a pandas frame, or an Arrow table or record batch; those of these names if there are any.
-std::vector<data::Column> columns_from(nb::handle table, const std::vector<std::string>& names = {});
+/// Of a dict, a pandas frame, or an Arrow table or record batch; those of these names if there are any. Columns in
+/// `imputed` may lack values.
+std::vector<data::Column> columns_from(nb::handle table, const std::vector<std::string>& names = {},
+                                       const std::vector<std::string>& imputed = {});
 nb::dict columns_to_dict(const std::vector<data::Column>& columns);
 
 /// True if `given` is a table and the model's file says how one becomes its inputs.

@@ -47,7 +47,7 @@ std::vector<Tensor> inputs_from_table(const Model& model, nb::handle table) {
   const data::TableInputs inputs(data::metadata_from(model.metadata()), table_inputs(model));
   const nb::object names = nb::module_::import_("thalweg._columns").attr("names_of")(table);
   const auto [all, numbers] = nb::cast<std::pair<Names, Names>>(names);
-  return inputs.make(columns_from(table, inputs.sources(all, numbers)));
+  return inputs.make(columns_from(table, inputs.sources(all, numbers), inputs.imputed()));
 }
 
 void bind_features(nb::module_& m) {
@@ -66,7 +66,7 @@ docs/data.md lists the kinds. Tables are pandas frames, Arrow tables, or dicts o
       .def(
           "fit",
           [](Features& self, nb::handle table) {
-            std::vector<data::Column> columns = columns_from(table);
+            std::vector<data::Column> columns = columns_from(table, {}, self.imputed());
             self.fit(columns);
             return columns_to_dict(columns);
           },
@@ -74,7 +74,7 @@ docs/data.md lists the kinds. Tables are pandas frames, Arrow tables, or dicts o
       .def(
           "apply",
           [](const Features& self, nb::handle table) {
-            std::vector<data::Column> columns = columns_from(table);
+            std::vector<data::Column> columns = columns_from(table, {}, self.imputed());
             self.apply(columns);
             return columns_to_dict(columns);
           },

@@ -44,18 +44,54 @@ def _texts(values, name):
 
 def _column(values, name):
     if _is_arrow(values) and values.null_count > 0:
-        raise InputError(f"column '{name}' has {values.null_count} nulls: leave such rows out or fill them")
+        raise InputError(f"column '{name}' has {values.null_count} nulls: leave such rows out, or fill them (a feature of kind impute)")
     numbers = _numbers(values)
     return _texts(values, name) if numbers is None else numbers
 
 
-def columns_of(table, names=()):
-    """All columns by their names, or these."""
+def _missing(values, listed):
+    """Which of the values, also given as a list, are none: None, pandas' and Arrow's nulls, NaN."""
+    if _is_arrow(values):
+        return [value is None for value in listed]
+    if hasattr(values, "isna"):
+        return [bool(absent) for absent in values.isna()]
+    return [value is None or (isinstance(value, float) and value != value) for value in listed]
+
+
+def _has_nulls(values):
+    """Of a kind that NaN does not tell without making fractions of whole numbers."""
+    if _is_arrow(values):
+        return values.null_count > 0
+    # Only pandas' own kinds of columns have a value for what is absent.
+    is_nullable = getattr(getattr(values, "dtype", None), "na_value", None) is not None
+    return is_nullable and bool(values.isna().any())
+
+
+def _column_with_gaps(values, name):
+    """The column, with a list of what it lacks where NaN does not say it."""
+    numbers = None if _has_nulls(values) else _numbers(values)
+    if numbers is not None:
+        return numbers
+    listed = values.to_pylist() if _is_arrow(values) else list(values)
+    missing = _missing(values, listed)
+    present = [value for value, absent in zip(listed, missing) if not absent]
+    if all(isinstance(value, str) for value in present):
+        return ["" if absent else str(value) for value, absent in zip(listed, missing)], missing
+    known = _column(numpy.asarray(present), name)
+    if isinstance(known, list):
+        raise InputError(f"column '{name}' holds numbers and texts")
+    filled = numpy.zeros(len(listed), known.dtype)
+    filled[~numpy.asarray(missing, bool)] = known
+    return filled, missing
+
+
+def columns_of(table, names=(), imputed=()):
+    """All columns by their names, or these; those that may lack values as pairs, if need be, with a list of which do."""
     series = _series(table)
     for name in names:
         if name not in series:
             raise InputError(f"there is no column '{name}'; there are {', '.join(series)}")
-    return {name: _column(series[name], name) for name in (names or series)}
+    return {name: (_column_with_gaps if name in imputed else _column)(series[name], name) for name in (names or series)}
 
 
 def names_of(table):

@@ -83,13 +83,15 @@ std::vector<T> numbers_from(const tw_row_column& column, int64_t rows) {
 data::Column column_from(const tw_row_column& column, int64_t rows) {
   TW_REQUIRE(column.name != nullptr, "a column has no name");
   TW_REQUIRE(column.values != nullptr || rows == 0, "the values of column '", column.name, "' are a null pointer");
+  std::vector<bool> missing;
+  if (column.missing != nullptr) missing.assign(column.missing, column.missing + rows);
   switch (column.dtype) {
     case TW_F64:
-      return {column.name, numbers_from<double>(column, rows)};
+      return {column.name, numbers_from<double>(column, rows), std::move(missing)};
     case TW_I64:
-      return {column.name, numbers_from<int64_t>(column, rows)};
+      return {column.name, numbers_from<int64_t>(column, rows), std::move(missing)};
     case TW_TEXT:
-      return {column.name, texts_from(column, rows)};
+      return {column.name, texts_from(column, rows), std::move(missing)};
     default:
       raise("column '", column.name, "' is of element type ", column.dtype, "; f64, i64 and texts are taken");
   }
@@ -122,7 +124,7 @@ tw_status tw_preparation_needs(const tw_preparation* preparation, tw_result** re
   return guarded([&] {
     TW_REQUIRE(preparation != nullptr && result != nullptr, "tw_preparation_needs: a null pointer");
     const RowPreparation& rows = preparation->rows;
-    const json text = {{"kind", rows.takes_texts() ? "text" : "columns"}, {"columns", rows.columns()}};
+    const json text = {{"kind", rows.takes_texts() ? "text" : "columns"}, {"columns", rows.columns()}, {"imputed", rows.imputed()}};
     *result = new tw_result{{}, text.dump()};
   });
 }

@@ -146,7 +146,7 @@ Samples open_table(const SampleOptions& options, const Model& model) {
     table.fill = options.fill.value_or(0);
     if (has_features) {
       std::vector<data::Column> columns =
-          data::read_columns(options.path, inputs.sources(names.all, names.numbers), table);
+          data::read_columns(options.path, inputs.sources(names.all, names.numbers), table, inputs.imputed());
       return numbered(std::make_unique<data::TensorDataset>(inputs.make(std::move(columns))));
     }
     const std::vector<std::vector<std::string>> columns = inputs.columns(names.numbers);

@@ -3,55 +3,14 @@
 
 #include <algorithm>
 #include <cmath>
-#include <set>
 #include <unordered_map>
 
-#include "base/text.h"
+#include "data/columns.h"
+#include "data/feature_statistic.h"
 #include "data/features_json.h"
 
 namespace thalweg::data {
 namespace {
-
-using Numbers = std::vector<double>;
-using Integers = std::vector<int64_t>;
-using Texts = std::vector<std::string>;
-
-template <typename Columns>
-auto& find_column(Columns& columns, const std::string& name) {
-  for (auto& column : columns) {
-    if (column.name == name) return column;
-  }
-  std::vector<std::string> known;
-  for (auto& column : columns) known.push_back(column.name);
-  raise("there is no column '", name, "'; near: ", nearest_names(name, known));
-}
-
-/// Categories as text, which whole numbers have as well.
-Texts texts_of(const Column& column) {
-  if (const auto* texts = std::get_if<Texts>(&column.values)) return *texts;
-  const auto* integers = std::get_if<Integers>(&column.values);
-  TW_REQUIRE(integers != nullptr, "column '", column.name, "' holds fractions, which are no categories");
-  Texts result;
-  for (const int64_t value : *integers) result.push_back(std::to_string(value));
-  return result;
-}
-
-Numbers numbers_of(const Column& column) {
-  if (const auto* numbers = std::get_if<Numbers>(&column.values)) return *numbers;
-  const auto* integers = std::get_if<Integers>(&column.values);
-  TW_REQUIRE(integers != nullptr, "column '", column.name, "' holds text: index or hash it first");
-  return {integers->begin(), integers->end()};
-}
-
-/// To learn from: one NaN would make a NaN of everything that is scaled by it.
-Numbers finite_numbers_of(const Column& column) {
-  Numbers values = numbers_of(column);
-  for (size_t row = 0; row < values.size(); ++row) {
-    TW_REQUIRE(std::isfinite(values[row]), "column '", column.name, "' holds ", values[row], " in row ", row,
-               ": leave such rows out or fill them");
-  }
-  return values;
-}
 
 /// FNV-1a, with a separator after each part so that "a" "bc" and "ab" "c" differ.
 class Hash {
@@ -70,43 +29,6 @@ class Hash {
   void mix(uint8_t byte) { state_ = (state_ ^ byte) * 0x100000001B3ULL; }
   uint64_t state_ = 0xCBF29CE484222325ULL;
 };
-
-void fit(StringIndex& f, const std::vector<Column>& columns) {
-  const Texts texts = texts_of(find_column(columns, f.column));
-  const std::set<std::string> seen(texts.begin(), texts.end());
-  f.categories.assign(seen.begin(), seen.end());
-}
-
-void fit(MinMaxScale& f, const std::vector<Column>& columns) {
-  const Numbers values = finite_numbers_of(find_column(columns, f.column));
-  TW_REQUIRE(!values.empty(), "column '", f.column, "' has no rows to fit to");
-  const auto [low, high] = std::minmax_element(values.begin(), values.end());
-  f.low = *low;
-  f.high = *high;
-}
-
-void fit(StandardScale& f, const std::vector<Column>& columns) {
-  const Numbers values = finite_numbers_of(find_column(columns, f.column));
-  TW_REQUIRE(!values.empty(), "column '", f.column, "' has no rows to fit to");
-  const auto count = static_cast<double>(values.size());
-  f.mean = 0;
-  for (const double value : values) f.mean += value / count;
-  double squares = 0;
-  for (const double value : values) squares += (value - f.mean) * (value - f.mean) / count;
-  f.deviation = std::sqrt(squares);
-}
-
-void fit(OneHot& f, const std::vector<Column>& columns) {
-  if (f.size > 0) return;
-  for (const double value : finite_numbers_of(find_column(columns, f.column))) {
-    TW_REQUIRE(value < static_cast<double>(kMostOneHot), "column '", f.column, "': ", value,
-               " is too large for one-hot");
-    f.size = std::max(f.size, static_cast<int64_t>(value) + 1);
-  }
-}
-
-template <typename F>
-void fit(F& /*nothing to learn*/, const std::vector<Column>& /*columns*/) {}
 
 void apply(const StringIndex& f, std::vector<Column>& columns) {
   Column& column = find_column(columns, f.column);
@@ -172,11 +94,51 @@ void apply(const OneHot& f, std::vector<Column>& columns) {
   std::erase_if(columns, [&](const Column& column) { return column.name == f.column; });
 }
 
-}  // namespace
-
-int64_t Column::rows() const {
-  return std::visit([](const auto& all) { return static_cast<int64_t>(all.size()); }, values);
+/// Where a value is missing, in a column that says so or by NaN.
+std::vector<bool> missing_in(const Column& column) {
+  std::vector<bool> missing = column.missing;
+  missing.resize(static_cast<size_t>(column.rows()), false);
+  if (const auto* numbers = std::get_if<Numbers>(&column.values)) {
+    for (size_t row = 0; row < missing.size(); ++row) missing[row] = missing[row] || std::isnan((*numbers)[row]);
+  }
+  return missing;
 }
+
+template <typename T>
+void fill(std::vector<T>& values, const std::vector<bool>& missing, const T& value) {
+  for (size_t row = 0; row < values.size(); ++row) {
+    if (missing[row]) values[row] = value;
+  }
+}
+
+void fill(Column& column, const std::vector<bool>& missing, const std::string& text) {
+  auto* texts = std::get_if<Texts>(&column.values);
+  TW_REQUIRE(texts != nullptr, "impute: column '", column.name, "' holds numbers, and a text is to fill it");
+  fill(*texts, missing, text);
+}
+
+void fill(Column& column, const std::vector<bool>& missing, double number) {
+  TW_REQUIRE(!std::holds_alternative<Texts>(column.values), "impute: column '", column.name,
+             "' holds text, and a number is to fill it");
+  if (auto* integers = std::get_if<Integers>(&column.values)) {
+    if (number == std::floor(number) && std::abs(number) < 0x1p53) {
+      fill(*integers, missing, static_cast<int64_t>(number));
+      return;
+    }
+    column.values = Numbers(integers->begin(), integers->end());
+  }
+  fill(std::get<Numbers>(column.values), missing, number);
+}
+
+void apply(const Impute& f, std::vector<Column>& columns) {
+  Column& column = find_column(columns, f.column);
+  const std::vector<bool> missing = missing_in(column);
+  std::visit([&](const auto& value) { fill(column, missing, value); }, f.value);
+  column.missing.clear();
+  if (f.indicator) columns.push_back({name_of_indicator(f), Numbers(missing.begin(), missing.end())});
+}
+
+}  // namespace
 
 Features::Features(std::vector<Feature> features) : features_(std::move(features)) {
   for (const Feature& feature : features_) check_feature(feature);
@@ -184,7 +146,10 @@ Features::Features(std::vector<Feature> features) : features_(std::move(features
 
 void Features::fit(std::vector<Column>& columns) {
   for (Feature& feature : features_) {
-    std::visit([&](auto& f) { data::fit(f, columns); }, feature);
+    if (const auto statistic = statistic_for(feature)) {
+      statistic->see(columns);
+      statistic->teach(feature);
+    }
     std::visit([&](const auto& f) { data::apply(f, columns); }, feature);
   }
 }
@@ -203,6 +168,7 @@ Tensor to_tensor(const std::vector<Column>& columns, const std::vector<std::stri
     const Column& column = find_column(columns, names[static_cast<size_t>(c)]);
     TW_REQUIRE(column.rows() == rows, "column '", column.name, "' has ", column.rows(), " rows, '", names[0], "' has ",
                rows);
+    require_present(column);
     if (const auto* integers = std::get_if<Integers>(&column.values); whole && integers != nullptr) {
       for (int64_t r = 0; r < rows; ++r) {
         result.data<int64_t>()[r * width + c] = (*integers)[static_cast<size_t>(r)];

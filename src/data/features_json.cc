@@ -17,13 +17,36 @@ NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE_WITH_DEFAULT(HashBucket, column, buckets)
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE_WITH_DEFAULT(CrossHash, columns, name, buckets)
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE_WITH_DEFAULT(OneHot, column, size)
 
+NLOHMANN_JSON_SERIALIZE_ENUM(Impute::With, {{Impute::With::kMean, "mean"},
+                                            {Impute::With::kMedian, "median"},
+                                            {Impute::With::kMostFrequent, "most_frequent"},
+                                            {Impute::With::kConstant, "constant"}})
+
+void to_json(nlohmann::json& json, const Impute& f) {
+  json = {{"column", f.column}, {"with", f.with}, {"indicator", f.indicator}};
+  std::visit([&](const auto& value) { json["value"] = value; }, f.value);
+}
+
+void from_json(const nlohmann::json& json, Impute& f) {
+  f.column = json.value("column", f.column);
+  f.with = json.value("with", f.with);
+  f.indicator = json.value("indicator", f.indicator);
+  if (const auto value = json.find("value"); value != json.end()) {
+    if (value->is_string()) {
+      f.value = value->get<std::string>();
+    } else {
+      f.value = value->get<double>();
+    }
+  }
+}
+
 namespace {
 
 using Json = nlohmann::json;
 
 /// One for each alternative of Feature, in its order.
 constexpr std::array<const char*, std::variant_size_v<Feature>> kKinds = {
-    "string_index", "min_max_scale", "standard_scale", "hash_bucket", "cross_hash", "one_hot"};
+    "string_index", "min_max_scale", "standard_scale", "hash_bucket", "cross_hash", "one_hot", "impute"};
 
 /// What is wrong with a feature's parameters, or null.
 struct Complaint {
@@ -46,6 +69,12 @@ struct Complaint {
   }
   const char* operator()(const OneHot& f) const {
     return f.size >= 0 && f.size <= kMostOneHot ? nullptr : "size must be in [0, 1000000]";
+  }
+  const char* operator()(const Impute& f) const {
+    const auto* number = std::get_if<double>(&f.value);
+    if (number != nullptr) return std::isfinite(*number) ? nullptr : "value must be a number or a text";
+    const bool of_numbers = f.with == Impute::With::kMean || f.with == Impute::With::kMedian;
+    return of_numbers ? "a text is no mean and no median" : nullptr;
   }
 };
 

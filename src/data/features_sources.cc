@@ -1,8 +1,9 @@
 // Copyright The Thalweg Authors. SPDX-License-Identifier: Apache-2.0
 #include <algorithm>
 #include <charconv>
+#include <set>
 
-#include "thalweg/data/features.h"
+#include "data/columns.h"
 
 namespace thalweg::data {
 namespace {
@@ -30,6 +31,8 @@ class Needed {
   static bool makes(const Feature& feature, const std::string& name) {
     if (const auto* crossed = std::get_if<CrossHash>(&feature)) return name == crossed->name;
     if (const auto* hot = std::get_if<OneHot>(&feature)) return is_one_of(*hot, name);
+    const auto* filled = std::get_if<Impute>(&feature);
+    if (filled != nullptr && filled->indicator && name == name_of_indicator(*filled)) return true;
     const auto column = [](const auto& f) -> std::string {
       if constexpr (requires { f.column; }) return f.column;
       return {};
@@ -59,6 +62,17 @@ class Needed {
   std::vector<std::string> names_;
 };
 
+std::vector<std::string> read_by(const Feature& feature) {
+  const auto columns = [](const auto& f) -> std::vector<std::string> {
+    if constexpr (requires { f.columns; }) {
+      return f.columns;
+    } else {
+      return {f.column};
+    }
+  };
+  return std::visit(columns, feature);
+}
+
 }  // namespace
 
 Features Features::for_columns(const std::vector<std::string>& names) const {
@@ -77,6 +91,17 @@ std::vector<std::string> Features::sources(const std::vector<std::string>& names
   Needed needed(names);
   for (auto feature = features_.rbegin(); feature != features_.rend(); ++feature) needed.undo(*feature);
   return needed.names();
+}
+
+std::vector<std::string> Features::imputed() const {
+  std::set<std::string> read;
+  std::vector<std::string> result;
+  for (const Feature& feature : features_) {
+    for (const std::string& column : read_by(feature)) {
+      if (read.insert(column).second && std::holds_alternative<Impute>(feature)) result.push_back(column);
+    }
+  }
+  return result;
 }
 
 }  // namespace thalweg::data

@@ -66,14 +66,14 @@ TEST(CPreparation, ColumnsBecomeInputs) {
   ASSERT_EQ(trips.status, TW_OK) << tw_last_error();
   tw_result* result = nullptr;
   ASSERT_EQ(tw_preparation_needs(trips.made, &result), TW_OK);
-  EXPECT_EQ(json::parse(taken_text(result)), json::parse(R"({"kind": "columns", "columns": ["city", "fare", "age"]})"));
+  EXPECT_EQ(json::parse(taken_text(result)), json::parse(R"({"kind": "columns", "columns": ["city", "fare", "age"], "imputed": []})"));
 
   const std::array<int64_t, 3> ends = {0, 4, 8};
   const std::array<double, 2> fares = {1.5, 2.5};
   const std::array<int64_t, 2> ages = {20, 30};
-  const std::array<tw_row_column, 3> columns = {{{"age", TW_I64, ages.data(), nullptr},
-                                                 {"city", TW_TEXT, "RomeOslo", ends.data()},
-                                                 {"fare", TW_F64, fares.data(), nullptr}}};
+  const std::array<tw_row_column, 3> columns = {{{"age", TW_I64, ages.data(), nullptr, nullptr},
+                                                 {"city", TW_TEXT, "RomeOslo", ends.data(), nullptr},
+                                                 {"fare", TW_F64, fares.data(), nullptr, nullptr}}};
   ASSERT_EQ(tw_preparation_run(trips.made, columns.data(), columns.size(), 2, 3, &result), TW_OK) << tw_last_error();
   tw_tensor input;
   ASSERT_EQ(tw_result_tensor(result, 0, &input), TW_OK);
@@ -84,6 +84,25 @@ TEST(CPreparation, ColumnsBecomeInputs) {
   tw_result_free(result);
 }
 
+TEST(CPreparation, MissingValuesAreThoseThatTheCallerMarks) {
+  data::ModelMetadata metadata;
+  metadata.features = data::Features({data::Impute{"age", data::Impute::With::kConstant, 7.0}});
+  metadata.columns = {{"age"}};
+  const Preparation ages(description(metadata, "f32", {-1, 1}));
+  tw_result* result = nullptr;
+  ASSERT_EQ(tw_preparation_needs(ages.made, &result), TW_OK);
+  EXPECT_EQ(json::parse(taken_text(result)), json::parse(R"({"kind": "columns", "columns": ["age"], "imputed": ["age"]})"));
+  const std::array<int64_t, 2> values = {1, 2};
+  const std::array<uint8_t, 2> missing = {1, 0};
+  const tw_row_column column = {"age", TW_I64, values.data(), nullptr, missing.data()};
+  ASSERT_EQ(tw_preparation_run(ages.made, &column, 1, 2, 2, &result), TW_OK) << tw_last_error();
+  tw_tensor input;
+  ASSERT_EQ(tw_result_tensor(result, 0, &input), TW_OK);
+  EXPECT_EQ(static_cast<const float*>(input.data)[0], 7);
+  EXPECT_EQ(static_cast<const float*>(input.data)[1], 2);
+  tw_result_free(result);
+}
+
 TEST(CPreparation, TextsBecomeTokens) {
   data::ModelMetadata metadata;
   metadata.text = {.vocabulary = data::Vocabulary({"a", "day"}), .tokenize = {}, .shape = {.length = 2}};
@@ -91,9 +110,9 @@ TEST(CPreparation, TextsBecomeTokens) {
   ASSERT_EQ(lines.status, TW_OK) << tw_last_error();
   tw_result* result = nullptr;
   ASSERT_EQ(tw_preparation_needs(lines.made, &result), TW_OK);
-  EXPECT_EQ(json::parse(taken_text(result)), json::parse(R"({"kind": "text", "columns": []})"));
+  EXPECT_EQ(json::parse(taken_text(result)), json::parse(R"({"kind": "text", "columns": [], "imputed": []})"));
   const std::array<int64_t, 3> ends = {0, 5, 5};
-  const tw_row_column column = {"any", TW_TEXT, "a day", ends.data()};
+  const tw_row_column column = {"any", TW_TEXT, "a day", ends.data(), nullptr};
   ASSERT_EQ(tw_preparation_run(lines.made, &column, 1, 2, 2, &result), TW_OK) << tw_last_error();
   tw_tensor input;
   ASSERT_EQ(tw_result_tensor(result, 0, &input), TW_OK);
@@ -123,14 +142,14 @@ TEST(CPreparation, WhatIsWrongIsTold) {
   };
   const std::array<int64_t, 2> backwards = {3, 1};
   const double number = 1;
-  EXPECT_THAT(run_with({"city", TW_TEXT, "Oslo", backwards.data()}, 1, 1),
+  EXPECT_THAT(run_with({"city", TW_TEXT, "Oslo", backwards.data(), nullptr}, 1, 1),
               HasSubstr("column 'city': the text of row 0 ends before it begins"));
-  EXPECT_THAT(run_with({"city", TW_TEXT, "Oslo", nullptr}, 1, 1), HasSubstr("does not say where each begins"));
-  EXPECT_THAT(run_with({"fare", TW_F64, nullptr, nullptr}, 1, 1), HasSubstr("'fare' are a null pointer"));
-  EXPECT_THAT(run_with({"fare", TW_BOOL, &number, nullptr}, 1, 1), HasSubstr("f64, i64 and texts are taken"));
-  EXPECT_THAT(run_with({nullptr, TW_F64, &number, nullptr}, 1, 1), HasSubstr("a column has no name"));
-  EXPECT_THAT(run_with({"fare", TW_F64, &number, nullptr}, 1, 0), HasSubstr("1 rows cannot be filled up to 0"));
-  EXPECT_THAT(run_with({"fare", TW_F64, &number, nullptr}, 1, 1), HasSubstr("there is no column \"city\""));
+  EXPECT_THAT(run_with({"city", TW_TEXT, "Oslo", nullptr, nullptr}, 1, 1), HasSubstr("does not say where each begins"));
+  EXPECT_THAT(run_with({"fare", TW_F64, nullptr, nullptr, nullptr}, 1, 1), HasSubstr("'fare' are a null pointer"));
+  EXPECT_THAT(run_with({"fare", TW_BOOL, &number, nullptr, nullptr}, 1, 1), HasSubstr("f64, i64 and texts are taken"));
+  EXPECT_THAT(run_with({nullptr, TW_F64, &number, nullptr, nullptr}, 1, 1), HasSubstr("a column has no name"));
+  EXPECT_THAT(run_with({"fare", TW_F64, &number, nullptr, nullptr}, 1, 0), HasSubstr("1 rows cannot be filled up to 0"));
+  EXPECT_THAT(run_with({"fare", TW_F64, &number, nullptr, nullptr}, 1, 1), HasSubstr("there is no column \"city\""));
   EXPECT_EQ(tw_preparation_create(nullptr, nullptr, nullptr), TW_ERROR);
   tw_preparation_free(nullptr);
 }

@@ -118,6 +118,9 @@ TEST(Features, JsonOfAHostileFileIsRefused) {
       {R"([{"kind": "min_max_scale", "column": "x", "low": 2, "high": 1}])", "min_max_scale: low and high"},
       {R"([{"kind": "standard_scale", "column": "x", "deviation": -1}])", "standard_scale: mean and deviation"},
       {R"([{"kind": "string_index", "column": "x", "categories": ["a", "a"]}])", "a category occurs twice"},
+      {R"([{"kind": "impute", "column": "x", "with": "mode"}])", "impute: with cannot be \"mode\""},
+      {R"([{"kind": "impute", "column": "x", "with": "mean", "value": "a"}])", "a text is no mean and no median"},
+      {R"([{"kind": "impute", "column": "x", "value": true}])", "must be number"},
   };
   for (const auto& [json, expected] : cases) {
     EXPECT_NE(error_text([&, text = json] { Features::from_json(text); }).find(expected), std::string::npos)
@@ -158,6 +161,88 @@ TEST(Features, OnlyWhatAColumnComesFromIsNeeded) {
   EXPECT_EQ(features.for_columns(crossed).features().size(), 1U) << "what comes later does not concern it";
   EXPECT_EQ(sorted(features.for_columns(crossed).sources(crossed)), (Names{"city", "hour"}));
   EXPECT_TRUE(features.for_columns({"city_3"}).features().empty()) << "one-hot makes city_0 to city_2";
+}
+
+constexpr double kNan = std::numeric_limits<double>::quiet_NaN();
+using Impute::With;
+
+std::vector<Column> with_gaps() {
+  return {{"fare", std::vector<double>{4, kNan, 1, 1, 2}},
+          {"age", std::vector<int64_t>{20, 0, 30, 25, 30}, {false, true, false, false, false}},
+          {"city", std::vector<std::string>{"Rome", "Oslo", "", "Oslo", "Rome"}, {false, false, true, false, false}}};
+}
+
+TEST(Features, MissingValuesAreFilledByWhatWasLearned) {
+  const std::vector<std::pair<With, float>> fares = {{With::kMean, 2.0F}, {With::kMedian, 1.5F}, {With::kMostFrequent, 1.0F}};
+  for (const auto& [with, expected] : fares) {
+    std::vector<Column> columns = with_gaps();
+    Features features({Impute{"fare", with}});
+    features.fit(columns);
+    EXPECT_EQ(values(columns, "fare"), (std::vector<float>{4, expected, 1, 1, 2}));
+    std::vector<Column> other = {{"fare", std::vector<double>{7, 8}, {false, true}}};
+    Features::from_json(features.to_json()).apply(other);
+    EXPECT_EQ(values(other, "fare"), (std::vector<float>{7, expected}));
+  }
+}
+
+TEST(Features, TextsAndWholeNumbersKeepTheirKind) {
+  std::vector<Column> columns = with_gaps();
+  Features features({Impute{.column = "city", .with = With::kMostFrequent, .indicator = true},
+                     Impute{"age", With::kMostFrequent}, StringIndex{"city"}, StringIndex{"age"}});
+  features.fit(columns);
+  EXPECT_EQ(values(columns, "city"), (std::vector<float>{1, 0, 0, 0, 1})) << "Oslo and Rome are equally frequent";
+  EXPECT_EQ(values(columns, "city_missing"), (std::vector<float>{0, 0, 1, 0, 0}));
+  EXPECT_EQ(values(columns, "age"), (std::vector<float>{0, 2, 2, 1, 2}));
+}
+
+TEST(Features, AWholeColumnFilledWithAFractionIsAlwaysOneOfFractions) {
+  Features features({Impute{"age", With::kMean}});
+  std::vector<Column> columns = with_gaps();
+  features.fit(columns);
+  EXPECT_EQ(values(columns, "age"), (std::vector<float>{20, 26.25, 30, 25, 30}));
+  std::vector<Column> complete = {{"age", std::vector<int64_t>{3}}};
+  features.apply(complete);
+  EXPECT_TRUE(std::holds_alternative<std::vector<double>>(complete[0].values));
+}
+
+TEST(Features, AConstantNeedsNoFit) {
+  std::vector<Column> columns = with_gaps();
+  Features({Impute{"city", With::kConstant, "nowhere"}, Impute{"fare", With::kConstant, -1.0}}).apply(columns);
+  EXPECT_EQ(std::get<std::vector<std::string>>(columns[2].values)[2], "nowhere");
+  EXPECT_EQ(values(columns, "fare")[1], -1);
+}
+
+TEST(Features, WhatCannotBeFilledIsTold) {
+  const auto fitting = [](const Features& features) {
+    return error_text([&] {
+      std::vector<Column> columns = with_gaps();
+      Features(features).fit(columns);
+    });
+  };
+  EXPECT_EQ(fitting(Features({StringIndex{"city"}})),
+            "column 'city' has no value in row 2: fill such values first (a feature of kind impute), or leave the rows out");
+  EXPECT_EQ(fitting(Features({Impute{"city", With::kMedian}})),
+            "impute: column 'city' holds text, which has no mean or median: with most_frequent or constant");
+  EXPECT_EQ(fitting(Features({Impute{"city", With::kConstant, 3.0}})),
+            "impute: column 'city' holds text, and a number is to fill it");
+  EXPECT_EQ(fitting(Features({Impute{"age", With::kConstant, "none"}})),
+            "impute: column 'age' holds numbers, and a text is to fill it");
+  EXPECT_EQ(error_text([] {
+              std::vector<Column> empty = {{"x", std::vector<double>{kNan, kNan}}};
+              Features({Impute{"x", With::kMean}}).fit(empty);
+            }),
+            "column 'x' has no rows to fit to");
+  EXPECT_EQ(error_text([] { to_tensor(with_gaps(), {"age"}); }),
+            "column 'age' has no value in row 1: fill such values first (a feature of kind impute), or leave the rows out");
+}
+
+TEST(Features, ColumnsThatMayLackValuesAreThoseImputedFirst) {
+  const Features features({Impute{.column = "fare", .with = With::kMean, .indicator = true}, StandardScale{"fare"},
+                           CrossHash{{"city", "age"}, "both"}, Impute{"age", With::kMedian}, Impute{"both", With::kMean}});
+  using Names = std::vector<std::string>;
+  EXPECT_EQ(features.imputed(), Names{"fare"}) << "age is crossed before, and crossing makes both";
+  EXPECT_EQ(features.for_columns({"fare_missing"}).sources({"fare_missing"}), Names{"fare"});
+  EXPECT_EQ(features.for_columns({"fare_missing"}).features().size(), 2U);
 }
 
 }  // namespace

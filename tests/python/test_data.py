@@ -215,6 +215,45 @@ def test_a_model_with_features_takes_tables(tmp_path):
         model(table.drop_columns(["city"]))
 
 
+GAPS = [
+    {"kind": "impute", "column": "city", "with": "most_frequent", "indicator": True},
+    {"kind": "impute", "column": "floor", "with": "most_frequent"},
+    {"kind": "impute", "column": "fare", "with": "median"},
+    {"kind": "string_index", "column": "city"},
+    {"kind": "string_index", "column": "floor"},
+]
+FILLED = ["city", "city_missing", "floor", "fare"]
+
+
+def test_missing_values_are_filled_whatever_stands_for_them(tmp_path):
+    rows = {"city": ["Rome", None, "Oslo", "Rome"], "floor": [3, 1, None, 3], "fare": [1.0, 2.0, None, 9.0]}
+    expected = [[1, 0, 1, 1], [1, 1, 0, 2], [0, 0, 1, 2], [1, 0, 1, 9]]
+    table = pa.table(rows)
+    frame = table.to_pandas().astype({"floor": "Int64"})
+    with_nan = rows | {"fare": np.array([1, 2, np.nan, 9]), "city": ["Rome", float("nan"), "Oslo", "Rome"]}
+    for given in (rows, with_nan, table, frame, frame.convert_dtypes()):
+        features = data.Features(GAPS)
+        np.testing.assert_array_equal(data.stack_columns(features.fit(given), FILLED), expected)
+        np.testing.assert_array_equal(data.stack_columns(features.apply(given), FILLED), expected)
+    # The same in a model, and from a file.
+    model = thalweg.Model(nn.Linear(4, 1), [thalweg.Input((None, 4))])
+    model.save(str(tmp_path / "filled.onnx"), features.metadata(FILLED))
+    loaded = thalweg.load(str(tmp_path / "filled.onnx"))
+    answers = model(np.array(expected, "float32"))
+    pq.write_table(table, tmp_path / "rows.parquet")
+    for given in (frame, table, rows, str(tmp_path / "rows.parquet"), table.to_pylist()):
+        np.testing.assert_allclose(np.ravel(loaded.predict(given)), np.ravel(answers), rtol=1e-5)
+
+
+def test_what_nothing_fills_is_still_an_error():
+    with pytest.raises(thalweg.InputError, match="column 'city' has 1 nulls: leave such rows out, or fill them .a feature of kind impute"):
+        data.Features(GAPS[1:]).fit(pa.table({"city": ["Oslo", None], "floor": [1, 2], "fare": [1.0, 2.0]}))
+    with pytest.raises(thalweg.InputError, match="column 'city' holds numbers and texts|column 'city' holds 1 in row 1"):
+        data.Features(GAPS).fit({"city": ["Oslo", 1, None], "floor": [1, 2, 3], "fare": [1.0, 2.0, 3.0]})
+    with pytest.raises(thalweg.Error, match="column 'city' has no rows to fit to"):
+        data.Features(GAPS[:1]).fit({"city": [None, None]})
+
+
 def test_files_of_tables_without_an_ending(tmp_path):
     path = tmp_path / "part-0"
     path.write_text("x,y\n1,2\n")

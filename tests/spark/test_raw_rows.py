@@ -101,6 +101,26 @@ def test_rows_without_a_value_are_bad_ones(trips, rows):
     assert kept.count() == rows.where("age >= 40 and note != 'n1'").count()
 
 
+def test_missing_values_are_imputed_as_in_python(trips, rows, tmp_path):
+    features = data.Features([{"kind": "impute", "column": "city", "with": "most_frequent", "indicator": True},
+                              {"kind": "impute", "column": "fare", "with": "mean"}, {"kind": "impute", "column": "age", "with": "median"},
+                              *FEATURES])
+    features.fit(table())
+    inputs = [*INPUTS, "city_missing"]
+    model = thalweg.Model(nn.Linear(len(inputs), 1), [thalweg.Input((None, len(inputs)))])
+    model.save(str(tmp_path / "gaps.onnx"), features.metadata(inputs))
+    holes = rows.selectExpr("note", "if(age < 40, null, city) as city", "street",
+                            "if(note = 'n1', double('NaN'), if(note = 'n2', null, fare)) as fare", "if(note = 'n3', null, age) as age")
+    predicted = thalweg.spark.Model.load(tmp_path / "gaps.onnx", output_cols=["tip"], output_kinds=["value"]).transform(holes).collect()
+    columns = {name: [row[name] for row in predicted] for name in holes.columns}
+    expected = np.ravel(thalweg.load(str(tmp_path / "gaps.onnx")).predict(columns))
+    np.testing.assert_allclose([row.tip for row in predicted], expected, rtol=1e-5)
+    # What the features do not fill stays a bad row.
+    with pytest.raises(Exception, match="column 'street' is null"):
+        thalweg.spark.Model.load(tmp_path / "gaps.onnx").transform(holes.withColumn("street", holes.street.substr(99, 1)).selectExpr(
+            "note", "city", "nullif(street, '') as street", "fare", "age")).collect()
+
+
 # ---- Lines of text
 
 LINES = [("good film", 1), ("bad film", 0), ("a good day", 1), ("a bad day", 0), ("", 0), ("Good, good!", 1)] * 20

@@ -14,6 +14,9 @@ namespace thalweg::data {
 struct Column {
   std::string name;
   std::variant<std::vector<double>, std::vector<int64_t>, std::vector<std::string>> values;
+  /// True for each row without a value, whatever stands in `values` there; empty if all rows have one. NaN among
+  /// fractions is a missing value too.
+  std::vector<bool> missing = {};
   int64_t rows() const;
 };
 
@@ -61,7 +64,20 @@ struct OneHot {
   int64_t size = 0;
 };
 
-using Feature = std::variant<StringIndex, MinMaxScale, StandardScale, HashBucket, CrossHash, OneHot>;
+/// Puts a value where one is missing. A column of whole numbers becomes one of fractions if that value is a fraction,
+/// also where none is missing. It comes before other changes to its column.
+struct Impute {
+  enum class With { kMean, kMedian, kMostFrequent, kConstant };
+  std::string column;
+  /// What `value` becomes while fitting, of the values that are there; of several that are equally frequent the
+  /// smallest. Texts have neither mean nor median.
+  With with = With::kMean;
+  std::variant<double, std::string> value = 0.0;
+  /// Whether a column `column`_missing of zeros and ones tells where a value was missing.
+  bool indicator = false;
+};
+
+using Feature = std::variant<StringIndex, MinMaxScale, StandardScale, HashBucket, CrossHash, OneHot, Impute>;
 
 /// Changes to columns, in order. Fitted once to the training data, then the same for every other table, also after a
 /// way through JSON.
@@ -71,8 +87,8 @@ class Features {
   /// Throws Error naming the feature and the parameter that makes no sense.
   explicit Features(std::vector<Feature> features);
 
-  /// Learns from these columns what each change needs to know, and changes them. A number that is not finite is an
-  /// Error that names its column and row.
+  /// Learns from these columns what each change needs to know, and changes them. A number that is not finite, or a
+  /// missing value that is not imputed, is an Error that names its column and row.
   void fit(std::vector<Column>& columns);
   void apply(std::vector<Column>& columns) const;
   const std::vector<Feature>& features() const { return features_; }
@@ -82,6 +98,8 @@ class Features {
   Features for_columns(const std::vector<std::string>& names) const;
   /// The columns that must be there for `apply`, and for these to be among what it leaves.
   std::vector<std::string> sources(const std::vector<std::string>& names = {}) const;
+  /// Those of the columns at the beginning that may lack values: they are imputed before anything else is done to them.
+  std::vector<std::string> imputed() const;
 
   /// [{"kind": "string_index", "column": "city", "categories": [...]}, ...]. What is absent keeps its default; unknown
   /// kinds and keys, and what the constructor rejects, are errors.

@@ -31,6 +31,8 @@ class RowPreparation {
   bool takes_texts() const { return metadata_.text.has_value(); }
   /// The columns that a row must have, by name; empty if it takes texts.
   std::vector<std::string> columns() const;
+  /// Those of them that may lack values.
+  std::vector<std::string> imputed() const { return takes_texts() ? std::vector<std::string>() : table_->imputed(); }
 
   /// The inputs in the model's order, with `filled` rows: those beyond the given ones are copies of the last, for a
   /// model whose kernels are made for that many. Columns that it does not need are left alone. Throws InputError that

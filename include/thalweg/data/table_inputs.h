@@ -34,6 +34,8 @@ class TableInputs {
   /// The columns that `make` needs of a table that has columns `all`, of which some hold numbers; in its order, and
   /// after them those that it does not have.
   std::vector<std::string> sources(const std::vector<std::string>& all, const std::vector<std::string>& numbers) const;
+  /// Those of the columns that may lack values.
+  std::vector<std::string> imputed() const { return features_.imputed(); }
   /// In the model's order, each in its element type.
   std::vector<Tensor> make(std::vector<Column> columns) const;
 

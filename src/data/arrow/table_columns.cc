@@ -6,6 +6,8 @@
 #include <arrow/record_batch.h>
 #include <arrow/util/byte_size.h>
 
+#include <algorithm>
+
 #include "base/text.h"
 #include "data/arrow/result.h"
 #include "data/arrow/scan.h"
@@ -28,8 +30,8 @@ Column empty_column(const arrow::Field& field, const std::string& uri) {
 /// Adds Arrow's values to a column's.
 class Appender {
  public:
-  Appender(const arrow::Array& array, const TableOptions& options, std::string what)
-      : array_(array), options_(options), what_(std::move(what)) {}
+  Appender(const arrow::Array& array, const TableOptions& options, bool may_lack, std::string what)
+      : array_(array), options_(options), may_lack_(may_lack), what_(std::move(what)) {}
 
   void operator()(std::vector<double>& values) const {
     append<arrow::DoubleArray>(arrow::float64(), options_.fill, values);
@@ -47,7 +49,7 @@ class Appender {
     const auto cast = value_of(arrow::compute::Cast(array_, type), what_);
     const auto& typed = static_cast<const Array&>(*cast);
     for (int64_t row = 0; row < typed.length(); ++row) {
-      TW_REQUIRE(typed.IsValid(row) || options_.nulls == Nulls::kFill, what_, " is null in row ", values.size(),
+      TW_REQUIRE(may_lack_ || typed.IsValid(row) || options_.nulls == Nulls::kFill, what_, " is null in row ", values.size(),
                  kNullAdvice);
       values.push_back(typed.IsValid(row) ? T(typed.GetView(row)) : fill);
     }
@@ -55,11 +57,16 @@ class Appender {
 
   const arrow::Array& array_;
   const TableOptions& options_;
+  const bool may_lack_;
   const std::string what_;
 };
 
+void note_missing(const arrow::Array& array, Column& column) {
+  for (int64_t row = 0; row < array.length(); ++row) column.missing.push_back(array.IsNull(row));
+}
+
 std::vector<Column> read_found(const FoundFiles& found, const std::vector<std::string>& columns,
-                               const TableOptions& options) {
+                               const TableOptions& options, const std::vector<std::string>& may_lack) {
   const std::string& uri = found.uri;
   const ScanRequest request{columns, options.filter};
   const TableFiles files = open_files(found, options);
@@ -79,7 +86,9 @@ std::vector<Column> read_found(const FoundFiles& found, const std::vector<std::s
                human_bytes(static_cast<double>(options.memory_bytes)), " (TableOptions::memory_bytes)");
     for (Column& column : result) {
       const auto array = tagged.record_batch->GetColumnByName(column.name);
-      std::visit(Appender(*array, options, uri + ": column '" + column.name + "'"), column.values);
+      const bool lacks = std::find(may_lack.begin(), may_lack.end(), column.name) != may_lack.end();
+      std::visit(Appender(*array, options, lacks, uri + ": column '" + column.name + "'"), column.values);
+      if (lacks) note_missing(*array, column);
     }
   }
 }
@@ -87,10 +96,10 @@ std::vector<Column> read_found(const FoundFiles& found, const std::vector<std::s
 }  // namespace
 
 std::vector<Column> read_columns(const std::string& address, const std::vector<std::string>& columns,
-                                 const TableOptions& options) {
+                                 const TableOptions& options, const std::vector<std::string>& may_lack) {
   TW_REQUIRE(!columns.empty(), without_secrets(address), ": no columns were chosen");
   const FoundFiles found = find_files(address, options);
-  return naming_columns(found, [&] { return read_found(found, columns, options); });
+  return naming_columns(found, [&] { return read_found(found, columns, options, may_lack); });
 }
 
 }  // namespace thalweg::data

@@ -14,7 +14,8 @@ constexpr jlong kNumberBytes = 8;
 /// Columns over the memory of direct buffers; `texts` keeps the names that they point to. Empty, with an exception
 /// pending, if a buffer is smaller than `rows` need.
 std::vector<tw_row_column> columns_from(JNIEnv* env, jobjectArray names, jintArray dtypes, jobjectArray values,
-                                        jobjectArray offsets, jlong rows, std::vector<std::string>* texts) {
+                                        jobjectArray offsets, jobjectArray missing, jlong rows,
+                                        std::vector<std::string>* texts) {
   const jsize count = env->GetArrayLength(names);
   std::vector<jint> types(static_cast<size_t>(count));
   env->GetIntArrayRegion(dtypes, 0, count, types.data());
@@ -24,8 +25,9 @@ std::vector<tw_row_column> columns_from(JNIEnv* env, jobjectArray names, jintArr
     auto* name = static_cast<jstring>(env->GetObjectArrayElement(names, i));
     jobject value = env->GetObjectArrayElement(values, i);
     jobject offset = env->GetObjectArrayElement(offsets, i);
+    jobject absent = env->GetObjectArrayElement(missing, i);
     texts->push_back(text_from(env, name));
-    tw_row_column column = {texts->back().c_str(), types[static_cast<size_t>(i)], nullptr, nullptr};
+    tw_row_column column = {texts->back().c_str(), types[static_cast<size_t>(i)], nullptr, nullptr, nullptr};
     jlong bytes = rows * kNumberBytes;
     if (offset != nullptr) {
       const void* ends = memory_of(env, offset, (rows + 1) * kNumberBytes, "the offsets of texts");
@@ -35,10 +37,15 @@ std::vector<tw_row_column> columns_from(JNIEnv* env, jobjectArray names, jintArr
     }
     column.values = memory_of(env, value, bytes, "the values of a column");
     if (column.values == nullptr) return {};
+    if (absent != nullptr) {
+      column.missing = static_cast<const uint8_t*>(memory_of(env, absent, rows, "which values a column lacks"));
+      if (column.missing == nullptr) return {};
+    }
     columns.push_back(column);
     env->DeleteLocalRef(name);
     env->DeleteLocalRef(value);
     env->DeleteLocalRef(offset);
+    env->DeleteLocalRef(absent);
   }
   return columns;
 }
@@ -77,11 +84,11 @@ JNIEXPORT jstring JNICALL Java_io_thalweg_jni_NativePreparation_needs(JNIEnv* en
 
 JNIEXPORT jlong JNICALL Java_io_thalweg_jni_NativePreparation_run(JNIEnv* env, jclass, jlong preparation,
                                                                   jobjectArray names, jintArray dtypes,
-                                                                  jobjectArray values, jobjectArray offsets, jlong rows,
-                                                                  jlong filled) {
+                                                                  jobjectArray values, jobjectArray offsets,
+                                                                  jobjectArray missing, jlong rows, jlong filled) {
   return guarded<jlong>(env, 0, [&]() -> jlong {
     std::vector<std::string> texts;
-    const std::vector<tw_row_column> columns = columns_from(env, names, dtypes, values, offsets, rows, &texts);
+    const std::vector<tw_row_column> columns = columns_from(env, names, dtypes, values, offsets, missing, rows, &texts);
     if (env->ExceptionCheck()) return 0;
     tw_result* inputs = nullptr;
     const tw_status status = tw_preparation_run(object_from<tw_preparation>(preparation), columns.data(),

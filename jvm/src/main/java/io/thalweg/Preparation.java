@@ -28,16 +28,18 @@ public final class Preparation implements AutoCloseable {
    * What a row must have.
    *
    * @param text whether that is one text; then {@code columns} is empty
+   * @param imputed those of the columns that may lack values
    */
-  public record Needs(boolean text, List<String> columns) {}
+  public record Needs(boolean text, List<String> columns, List<String> imputed) {}
 
   /**
    * Some rows of a column.
    *
    * @param values a direct buffer of 8-byte numbers, or of the bytes of all texts
    * @param offsets of texts: a direct buffer of where each begins and the last ends; else null
+   * @param missing a direct buffer with a byte for each row, not 0 if it has no value; null: all have one
    */
-  public record Values(String name, Kind kind, ByteBuffer values, ByteBuffer offsets) {}
+  public record Values(String name, Kind kind, ByteBuffer values, ByteBuffer offsets, ByteBuffer missing) {}
 
   private long handle;
 
@@ -53,12 +55,16 @@ public final class Preparation implements AutoCloseable {
     String json = NativePreparation.needs(open());
     try {
       JsonNode needs = new ObjectMapper().readTree(json);
-      List<String> columns = new ArrayList<>();
-      needs.get("columns").forEach(name -> columns.add(name.asText()));
-      return new Needs(needs.get("kind").asText().equals("text"), columns);
+      return new Needs(needs.get("kind").asText().equals("text"), names(needs, "columns"), names(needs, "imputed"));
     } catch (JsonProcessingException problem) {
       throw new ThalwegException("what rows a model needs cannot be read: " + json, problem);
     }
+  }
+
+  private static List<String> names(JsonNode needs, String key) {
+    List<String> names = new ArrayList<>();
+    needs.get(key).forEach(name -> names.add(name.asText()));
+    return names;
   }
 
   /** The inputs of the model with {@code filled} rows: those beyond {@code rows} are copies of the last. To be closed. */
@@ -67,13 +73,15 @@ public final class Preparation implements AutoCloseable {
     int[] dtypes = new int[names.length];
     ByteBuffer[] values = new ByteBuffer[names.length];
     ByteBuffer[] offsets = new ByteBuffer[names.length];
+    ByteBuffer[] missing = new ByteBuffer[names.length];
     for (int i = 0; i < names.length; ++i) {
       names[i] = columns.get(i).name();
       dtypes[i] = columns.get(i).kind().number;
       values[i] = columns.get(i).values();
       offsets[i] = columns.get(i).offsets();
+      missing[i] = columns.get(i).missing();
     }
-    return new Result(NativePreparation.run(open(), names, dtypes, values, offsets, rows, filled));
+    return new Result(NativePreparation.run(open(), names, dtypes, values, offsets, missing, rows, filled));
   }
 
   @Override

@@ -23,9 +23,16 @@ public final class NativePreparation {
   public static native String needs(long preparation);
 
   /**
-   * Column i is of element type {@code dtypes[i]}; {@code offsets[i]} is null unless it holds texts. Gives the handle of a
-   * result, for {@link NativeResult}.
+   * Column i is of element type {@code dtypes[i]}; {@code offsets[i]} is null unless it holds texts, {@code missing[i]}
+   * if all rows have a value. Gives the handle of a result, for {@link NativeResult}.
    */
   public static native long run(
-      long preparation, String[] names, int[] dtypes, ByteBuffer[] values, ByteBuffer[] offsets, long rows, long filled);
+      long preparation,
+      String[] names,
+      int[] dtypes,
+      ByteBuffer[] values,
+      ByteBuffer[] offsets,
+      ByteBuffer[] missing,
+      long rows,
+      long filled);
 }

@@ -47,8 +47,9 @@ public final class PreparedInputs implements RowInputs {
       boolean nanAllowed) {
     PreparedInputs prepared = new PreparedInputs(description, inputColumns, inputs);
     try (Preparation preparation = prepared.newPreparation()) {
-      for (String name : text != null ? List.of(text) : preparation.needs().columns()) {
-        prepared.columns.add(RawColumn.Spec.of(name, source, nanAllowed));
+      Preparation.Needs needs = preparation.needs();
+      for (String name : text != null ? List.of(text) : needs.columns()) {
+        prepared.columns.add(RawColumn.Spec.of(name, source, needs.imputed().contains(name), nanAllowed));
       }
       prepared.tryOneRow(preparation, inputs);
     }
@@ -73,7 +74,7 @@ public final class PreparedInputs implements RowInputs {
   /** Before there are any: types of columns that do not fit are told by the driver. */
   private void tryOneRow(Preparation preparation, List<ValueInfo> inputs) {
     List<RawColumn> row = newColumns();
-    row.forEach(RawColumn::addNothing);
+    row.forEach(RawColumn::addExample);
     try (Result result = preparation.run(row.stream().map(RawColumn::values).toList(), 1, 1)) {
       for (int i = 0; i < inputs.size(); ++i) {
         Tensor tensor = result.tensor(i);

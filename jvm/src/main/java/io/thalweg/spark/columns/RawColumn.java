@@ -24,13 +24,19 @@ final class RawColumn implements AutoCloseable {
    * @param name what the model calls it
    * @param column what the schema calls it
    * @param index of it in a row
+   * @param imputed whether a row may lack a value, since the model's features put one there
    * @param nanAllowed whether NaN is a number like others, and does not make a row a bad one
    */
-  record Spec(String name, String column, int index, Kind kind, boolean nanAllowed) implements Serializable {
-    static Spec of(String name, SourceColumns source, boolean nanAllowed) {
+  record Spec(String name, String column, int index, Kind kind, boolean imputed, boolean nanAllowed) implements Serializable {
+    static Spec of(String name, SourceColumns source, boolean imputed, boolean nanAllowed) {
       String column = source.resolve(name);
       return new Spec(
-          name, column, source.schema().fieldIndex(column), kindOf(column, source.type(column)), nanAllowed);
+          name,
+          column,
+          source.schema().fieldIndex(column),
+          kindOf(column, source.type(column)),
+          imputed,
+          nanAllowed || imputed);
     }
 
     private static Kind kindOf(String column, DataType type) {
@@ -55,19 +61,34 @@ final class RawColumn implements AutoCloseable {
   private ByteBuffer values = Tensor.allocate(FIRST_BYTES);
   /** Of texts; else null. */
   private ByteBuffer offsets;
+  /** A byte for each row, if it may lack a value; else null. */
+  private ByteBuffer missing;
 
   RawColumn(Spec spec) {
     this.spec = spec;
     offsets = spec.kind() == Kind.TEXTS ? Tensor.allocate(FIRST_BYTES) : null;
+    missing = spec.imputed() ? Tensor.allocate(FIRST_BYTES) : null;
     clear();
   }
 
   /** After a BadRowException the column is as it was before. */
   void add(Row row) {
     Object value = row.get(spec.index());
-    if (value == null) {
+    if (value == null && !spec.imputed()) {
       throw new BadRowException("column '" + spec.column() + "' is null");
     }
+    if (value == null) {
+      addNothing();
+    } else {
+      addValue(value);
+    }
+    if (missing != null) {
+      missing = TrainingField.grown(missing, 1);
+      missing.put((byte) (value == null ? 1 : 0));
+    }
+  }
+
+  private void addValue(Object value) {
     switch (spec.kind()) {
       case TEXTS -> addText(((String) value).getBytes(StandardCharsets.UTF_8));
       case FRACTIONS -> addFraction(((Number) value).doubleValue());
@@ -75,8 +96,15 @@ final class RawColumn implements AutoCloseable {
     }
   }
 
-  /** What one row of zeros, or of an empty text, would be. */
-  void addNothing() {
+  /** A row of zeros, or of an empty text. */
+  void addExample() {
+    addNothing();
+    if (missing != null) {
+      missing.put((byte) 0);
+    }
+  }
+
+  private void addNothing() {
     if (offsets != null) {
       addText(new byte[0]);
     } else {
@@ -103,6 +131,9 @@ final class RawColumn implements AutoCloseable {
   }
 
   void removeLast() {
+    if (missing != null) {
+      missing.position(missing.position() - 1);
+    }
     if (offsets == null) {
       values.position(values.position() - Long.BYTES);
     } else {
@@ -117,6 +148,9 @@ final class RawColumn implements AutoCloseable {
       offsets.clear();
       offsets.putLong(0);
     }
+    if (missing != null) {
+      missing.clear();
+    }
   }
 
   /** Of all rows. */
@@ -125,7 +159,7 @@ final class RawColumn implements AutoCloseable {
   }
 
   Preparation.Values values() {
-    return new Preparation.Values(spec.name(), spec.kind(), values, offsets);
+    return new Preparation.Values(spec.name(), spec.kind(), values, offsets, missing);
   }
 
   @Override
@@ -135,6 +169,10 @@ final class RawColumn implements AutoCloseable {
     if (offsets != null) {
       StorageUtils.dispose(offsets);
       offsets = null;
+    }
+    if (missing != null) {
+      StorageUtils.dispose(missing);
+      missing = null;
     }
   }
 }
