@@ -42,6 +42,26 @@ typedef struct tw_row_column {
 tw_status tw_preparation_run(const tw_preparation* preparation, const tw_row_column* columns, size_t num_columns,
                              int64_t rows, int64_t filled, tw_result** inputs);
 
+/* Features that learn of rows in several places, pass by pass. Used by one thread at a time. */
+typedef struct tw_features_fit tw_features_fit;
+
+/* `plan` is features as JSON, or what tw_features_fit_plan gives. On success *fit must be freed with
+ * tw_features_fit_free. */
+tw_status tw_features_fit_create(const char* plan, tw_features_fit** fit);
+/* Null is allowed. */
+void tw_features_fit_free(tw_features_fit* fit);
+
+/* Where the fit stands between passes, as JSON: "done" if no further pass is needed, "features" with what they have
+ * learned, "columns" that rows must have for this pass, and "imputed", those that may lack values. */
+tw_status tw_features_fit_plan(const tw_features_fit* fit, tw_result** result);
+/* After a failure, whose message names column and row, the fit is of no more use. */
+tw_status tw_features_fit_see(tw_features_fit* fit, const tw_row_column* columns, size_t num_columns, int64_t rows);
+/* What was seen in this pass, as text, for tw_features_fit_merge of another one with the same plan. */
+tw_status tw_features_fit_state(const tw_features_fit* fit, tw_result** result);
+tw_status tw_features_fit_merge(tw_features_fit* fit, const char* state);
+/* The features learn what was seen and merged. */
+tw_status tw_features_fit_end_pass(tw_features_fit* fit);
+
 #ifdef __cplusplus
 } /* extern "C" */
 #endif

@@ -1,10 +1,10 @@
 // Copyright The Thalweg Authors. SPDX-License-Identifier: Apache-2.0
 #include "thalweg/c_preparation.h"
 
-#include <cstring>
 #include <memory>
 #include <nlohmann/json.hpp>
 
+#include "capi/columns.h"
 #include "capi/guard.h"
 #include "capi/model.h"
 #include "capi/result.h"
@@ -59,44 +59,6 @@ RowPreparation preparation_from(const char* description, const char* columns) {
   }
 }
 
-std::vector<std::string> texts_from(const tw_row_column& column, int64_t rows) {
-  TW_REQUIRE(column.offsets != nullptr, "column '", column.name, "' holds texts, but does not say where each begins");
-  const auto* bytes = static_cast<const char*>(column.values);
-  std::vector<std::string> texts;
-  texts.reserve(static_cast<size_t>(rows));
-  for (int64_t row = 0; row < rows; ++row) {
-    const int64_t begin = column.offsets[row], end = column.offsets[row + 1];
-    TW_REQUIRE(begin >= 0 && begin <= end, "column '", column.name, "': the text of row ", row, " ends before it begins");
-    texts.emplace_back(begin == end ? "" : bytes + begin, static_cast<size_t>(end - begin));
-  }
-  return texts;
-}
-
-template <typename T>
-std::vector<T> numbers_from(const tw_row_column& column, int64_t rows) {
-  std::vector<T> numbers(static_cast<size_t>(rows));
-  // The caller's buffer need not be aligned.
-  if (rows > 0) std::memcpy(numbers.data(), column.values, numbers.size() * sizeof(T));
-  return numbers;
-}
-
-data::Column column_from(const tw_row_column& column, int64_t rows) {
-  TW_REQUIRE(column.name != nullptr, "a column has no name");
-  TW_REQUIRE(column.values != nullptr || rows == 0, "the values of column '", column.name, "' are a null pointer");
-  std::vector<bool> missing;
-  if (column.missing != nullptr) missing.assign(column.missing, column.missing + rows);
-  switch (column.dtype) {
-    case TW_F64:
-      return {column.name, numbers_from<double>(column, rows), std::move(missing)};
-    case TW_I64:
-      return {column.name, numbers_from<int64_t>(column, rows), std::move(missing)};
-    case TW_TEXT:
-      return {column.name, texts_from(column, rows), std::move(missing)};
-    default:
-      raise("column '", column.name, "' is of element type ", column.dtype, "; f64, i64 and texts are taken");
-  }
-}
-
 }  // namespace
 }  // namespace thalweg::capi
 
@@ -133,10 +95,8 @@ tw_status tw_preparation_run(const tw_preparation* preparation, const tw_row_col
                              int64_t rows, int64_t filled, tw_result** inputs) {
   return guarded([&] {
     TW_REQUIRE(preparation != nullptr && inputs != nullptr, "tw_preparation_run: a null pointer");
-    TW_REQUIRE(columns != nullptr || num_columns == 0, "the columns are a null pointer");
     TW_REQUIRE(rows >= 0 && filled >= rows, rows, " rows cannot be filled up to ", filled);
-    std::vector<thalweg::data::Column> given;
-    for (size_t i = 0; i < num_columns; ++i) given.push_back(thalweg::capi::column_from(columns[i], rows));
+    const std::vector<thalweg::data::Column> given = thalweg::capi::columns_from(columns, num_columns, rows);
     *inputs = new tw_result{preparation->rows.make(given, filled), {}};
   });
 }

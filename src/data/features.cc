@@ -6,6 +6,7 @@
 #include <unordered_map>
 
 #include "data/columns.h"
+#include "data/feature_columns.h"
 #include "data/feature_statistic.h"
 #include "data/features_json.h"
 
@@ -140,6 +141,10 @@ void apply(const Impute& f, std::vector<Column>& columns) {
 
 }  // namespace
 
+void apply_feature(const Feature& feature, std::vector<Column>& columns) {
+  std::visit([&](const auto& f) { apply(f, columns); }, feature);
+}
+
 Features::Features(std::vector<Feature> features) : features_(std::move(features)) {
   for (const Feature& feature : features_) check_feature(feature);
 }
@@ -150,12 +155,12 @@ void Features::fit(std::vector<Column>& columns) {
       statistic->see(columns);
       statistic->teach(feature);
     }
-    std::visit([&](const auto& f) { data::apply(f, columns); }, feature);
+    apply_feature(feature, columns);
   }
 }
 
 void Features::apply(std::vector<Column>& columns) const {
-  for (const Feature& feature : features_) std::visit([&](const auto& f) { data::apply(f, columns); }, feature);
+  for (const Feature& feature : features_) apply_feature(feature, columns);
 }
 
 Tensor to_tensor(const std::vector<Column>& columns, const std::vector<std::string>& names, DType dtype) {

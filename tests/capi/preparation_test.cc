@@ -154,5 +154,42 @@ TEST(CPreparation, WhatIsWrongIsTold) {
   tw_preparation_free(nullptr);
 }
 
+TEST(CPreparation, FeaturesLearnOfRowsInSeveralPlaces) {
+  const char* features = R"([{"kind": "min_max_scale", "column": "fare"}, {"kind": "string_index", "column": "city"}])";
+  tw_features_fit *all = nullptr, *there = nullptr;
+  ASSERT_EQ(tw_features_fit_create(features, &all), TW_OK) << tw_last_error();
+  tw_result* result = nullptr;
+  ASSERT_EQ(tw_features_fit_plan(all, &result), TW_OK);
+  const std::string plan = taken_text(result);
+  EXPECT_EQ(json::parse(plan).at("columns"), json::parse(R"(["fare", "city"])"));
+  EXPECT_EQ(json::parse(plan).at("done"), false);
+
+  const std::array<int64_t, 3> ends = {0, 4, 8};
+  const std::array<double, 2> fares = {1.5, 2.5};
+  const std::array<tw_row_column, 2> columns = {{{"city", TW_TEXT, "RomeOslo", ends.data(), nullptr},
+                                                 {"fare", TW_F64, fares.data(), nullptr, nullptr}}};
+  for (int place = 0; place < 2; ++place) {
+    ASSERT_EQ(tw_features_fit_create(plan.c_str(), &there), TW_OK) << tw_last_error();
+    ASSERT_EQ(tw_features_fit_see(there, columns.data(), columns.size(), 2), TW_OK) << tw_last_error();
+    ASSERT_EQ(tw_features_fit_state(there, &result), TW_OK);
+    tw_features_fit_free(there);
+    ASSERT_EQ(tw_features_fit_merge(all, taken_text(result).c_str()), TW_OK) << tw_last_error();
+  }
+  ASSERT_EQ(tw_features_fit_end_pass(all), TW_OK) << tw_last_error();
+  ASSERT_EQ(tw_features_fit_plan(all, &result), TW_OK);
+  const json done = json::parse(taken_text(result));
+  EXPECT_EQ(done.at("done"), true);
+  EXPECT_EQ(done.at("features")[0].at("high"), 2.5);
+  EXPECT_EQ(done.at("features")[1].at("categories"), json::parse(R"(["Oslo", "Rome"])"));
+
+  EXPECT_EQ(tw_features_fit_merge(all, "nothing"), TW_ERROR);
+  EXPECT_THAT(tw_last_error(), HasSubstr("a state of fitting features"));
+  EXPECT_EQ(tw_features_fit_see(all, columns.data(), columns.size(), -1), TW_ERROR);
+  EXPECT_EQ(tw_features_fit_create("{", &there), TW_ERROR);
+  EXPECT_EQ(tw_features_fit_create(nullptr, nullptr), TW_ERROR);
+  tw_features_fit_free(all);
+  tw_features_fit_free(nullptr);
+}
+
 }  // namespace
 }  // namespace thalweg

@@ -164,7 +164,7 @@ TEST(Features, OnlyWhatAColumnComesFromIsNeeded) {
 }
 
 constexpr double kNan = std::numeric_limits<double>::quiet_NaN();
-using Impute::With;
+using With = Impute::With;
 
 std::vector<Column> with_gaps() {
   return {{"fare", std::vector<double>{4, kNan, 1, 1, 2}},

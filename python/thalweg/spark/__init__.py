@@ -9,8 +9,9 @@ docs/spark.md tells the rest. Needs pyspark, of which no version is asked for; t
 
 from thalweg.spark.diagnosis import doctor
 from thalweg.spark.estimator import Estimator
+from thalweg.spark.features import fit_features
 from thalweg.spark.images import read_images
 from thalweg.spark.jar import jar
 from thalweg.spark.model import Model
 
-__all__ = ["Estimator", "Model", "doctor", "jar", "read_images"]
+__all__ = ["Estimator", "Model", "doctor", "fit_features", "jar", "read_images"]

@@ -13,6 +13,7 @@ import thalweg
 from thalweg.spark import progress
 from thalweg.spark.arguments import plain
 from thalweg.spark.errors import engine_errors
+from thalweg.spark.features import features_json
 from thalweg.spark.interrupts import cancellable
 from thalweg.spark.jar import java_class
 from thalweg.spark.model import Model
@@ -28,14 +29,15 @@ class Estimator(Stage, JavaEstimator):
 
     `model` is a thalweg.nn module with its `inputs`, a thalweg.Model or Graph, a PyTorch module with `example_inputs`, the
     path of an ONNX file, or "zoo:" and the name of a known model. `feature_cols` and `label_cols` name columns;
-    `preprocessing` and `augmentation` are dicts for images. Whatever is not given keeps the engine's default; what has no
+    `preprocessing` and `augmentation` are dicts for images; `features` (thalweg.data.Features, or a list of dicts) are fitted to
+    the rows before training, and `feature_cols` then names columns after them. Whatever is not given keeps the engine's default; what has no
     keyword here is set as in a job file: `settings={"optimizer.momentum": 0.9}` (docs/spark.md).
     """
 
     _keywords = ("feature_cols", "inputs", "example_inputs")
 
     def __init__(self, model=None, feature_cols=None, label_cols=None, inputs=None, example_inputs=None, settings=None,
-                 preprocessing=None, augmentation=None, **params):
+                 preprocessing=None, augmentation=None, features=None, **params):
         super().__init__()
         self._java_obj = java_class(SparkSession.active(), self._java_class)()
         self._resetUid(self._java_obj.uid())
@@ -43,7 +45,7 @@ class Estimator(Stage, JavaEstimator):
         if feature_cols is not None:
             params["input_cols"] = feature_cols
         given = dict(params, label_cols=label_cols, preprocessing=_json(preprocessing), augmentation=_json(augmentation),
-                     settings=_assignments(settings))
+                     features=features if features is None else features_json(features), settings=_assignments(settings))
         if model is not None:
             given["model"] = _source(model, inputs, example_inputs)
         set_params(self, {name: value for name, value in given.items() if value is not None})

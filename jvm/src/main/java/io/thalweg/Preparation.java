@@ -22,6 +22,10 @@ public final class Preparation implements AutoCloseable {
     Kind(int number) {
       this.number = number;
     }
+
+    int number() {
+      return number;
+    }
   }
 
   /**
@@ -69,19 +73,10 @@ public final class Preparation implements AutoCloseable {
 
   /** The inputs of the model with {@code filled} rows: those beyond {@code rows} are copies of the last. To be closed. */
   public Result run(List<Values> columns, long rows, long filled) {
-    String[] names = new String[columns.size()];
-    int[] dtypes = new int[names.length];
-    ByteBuffer[] values = new ByteBuffer[names.length];
-    ByteBuffer[] offsets = new ByteBuffer[names.length];
-    ByteBuffer[] missing = new ByteBuffer[names.length];
-    for (int i = 0; i < names.length; ++i) {
-      names[i] = columns.get(i).name();
-      dtypes[i] = columns.get(i).kind().number;
-      values[i] = columns.get(i).values();
-      offsets[i] = columns.get(i).offsets();
-      missing[i] = columns.get(i).missing();
-    }
-    return new Result(NativePreparation.run(open(), names, dtypes, values, offsets, missing, rows, filled));
+    RawArrays arrays = new RawArrays(columns);
+    return new Result(
+        NativePreparation.run(
+            open(), arrays.names, arrays.dtypes, arrays.values, arrays.offsets, arrays.missing, rows, filled));
   }
 
   @Override

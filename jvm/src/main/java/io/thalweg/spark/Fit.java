@@ -46,6 +46,8 @@ final class Fit {
   private final ThalwegEstimator estimator;
   private final StructType schema;
   private final boolean caseSensitive;
+  private final Optional<AskedFeatures> features;
+  /** Of the dataset. */
   private final String[] inputColumns;
   private final String[] labelColumns;
   /** The column that marks rows to validate on. */
@@ -61,7 +63,9 @@ final class Fit {
     this.caseSensitive = QueryPlans.caseSensitive(dataset);
     checkValues();
     SourceColumns source = new SourceColumns(schema, caseSensitive, column -> null);
-    this.inputColumns = source.resolve(estimator.required(estimator.inputCols()));
+    this.features = AskedFeatures.of(estimator);
+    this.inputColumns = source.resolve(
+        features.map(asked -> asked.sources().toArray(new String[0])).orElseGet(() -> estimator.required(estimator.inputCols())));
     this.labelColumns = source.resolve(estimator.required(estimator.labelCols()));
     this.mark = estimator.value(estimator.validationIndicatorCol()).map(source::resolve);
     this.rows = used(dataset.toDF(), source.imageNames());
@@ -148,7 +152,8 @@ final class Fit {
     String preprocessing = estimator.value(estimator.preprocessing()).orElse(description.preprocessing());
     SourceColumns source = new SourceColumns(rows.schema(), caseSensitive, texts);
     return new TrainingColumns(
-        new InputChoice(description, source, nanAllowed).choose(Optional.of(inputColumns), preprocessing),
+        new InputChoice(description, source, nanAllowed)
+            .choose(features.isPresent() ? Optional.empty() : Optional.of(inputColumns), preprocessing),
         augmentation,
         description.targets(),
         source,
@@ -203,9 +208,23 @@ final class Fit {
     return available.rowBytes(workers.perExecutor(), modelBytes, asked).orElse(0);
   }
 
-  private TrainedModel train(TrainingSettings settings, ModelDescription description, ModelMaker maker) throws IOException {
-    ModelLimit.checkResult(description.bytes(), context.getConf());
-    checkOutputs(description);
+  /** With the features of the estimator, fitted to the rows to train on. */
+  private ModelDescription withFeatures(ModelDescription start) {
+    if (features.isEmpty()) {
+      return start;
+    }
+    estimator.setProgress("features are fitted");
+    return features.get().fit(start, marked(false), skipsBadRows());
+  }
+
+  private boolean skipsBadRows() {
+    return estimator.value(estimator.badRows()).orElse("").equals("skip");
+  }
+
+  private TrainedModel train(TrainingSettings settings, ModelDescription start, ModelMaker maker) throws IOException {
+    ModelLimit.checkResult(start.bytes(), context.getConf());
+    checkOutputs(start);
+    ModelDescription description = withFeatures(start);
     texts.knowNames(description.classNames());
     texts.knowCategories(CategoryFeatures.of(description));
     TrainingColumns columns = columns(
@@ -233,8 +252,8 @@ final class Fit {
               rendezvous.address(),
               rendezvous.secret(),
               rowBytes,
-              estimator.value(estimator.badRows()).orElse("").equals("skip"),
-              metadata());
+              skipsBadRows(),
+              metadata(description));
       JavaRDD<InternalRow> spread = workers.spread(marked(false), validation == null ? null : marked(true));
       try (TrainingJobs jobs = new TrainingJobs(spread, plan)) {
         return jobs.trained(new FitWatch(rendezvous, jobs, estimator::setProgress).await(), description.loss());
@@ -245,7 +264,7 @@ final class Fit {
   }
 
   /** What prediction must know of the data, besides what the file of the model to begin with says. */
-  private String metadata() throws JsonProcessingException {
+  private String metadata(ModelDescription description) throws JsonProcessingException {
     Map<String, String> properties = new LinkedHashMap<>();
     estimator.value(estimator.preprocessing()).ifPresent(json -> properties.put(ModelSignature.PREPROCESSING, json));
     if (!texts.classNames().isEmpty()) {
@@ -253,6 +272,11 @@ final class Fit {
     }
     if (!texts.features().isEmpty()) {
       properties.put(CategoryFeatures.PROPERTY, CategoryFeatures.toJson(texts.features()));
+    }
+    if (features.isPresent()) {
+      for (String key : List.of(CategoryFeatures.PROPERTY, InputChoice.COLUMNS)) {
+        properties.put(key, description.property(key));
+      }
     }
     return MAPPER.writeValueAsString(properties);
   }

@@ -5,6 +5,7 @@ import com.fasterxml.jackson.core.JsonProcessingException;
 import com.fasterxml.jackson.core.type.TypeReference;
 import com.fasterxml.jackson.databind.JsonNode;
 import com.fasterxml.jackson.databind.ObjectMapper;
+import com.fasterxml.jackson.databind.node.ObjectNode;
 import io.thalweg.DType;
 import io.thalweg.ThalwegException;
 import io.thalweg.Training;
@@ -72,6 +73,14 @@ record ModelDescription(
         node.get("memory").get("sample").asLong(),
         MAPPER.convertValue(node.get("metadata"), new TypeReference<Map<String, String>>() {}),
         json);
+  }
+
+  /** The same model with other properties in its file. */
+  ModelDescription with(Map<String, String> properties) {
+    ObjectNode node = (ObjectNode) read(description);
+    ObjectNode metadataNode = (ObjectNode) node.get("metadata");
+    properties.forEach(metadataNode::put);
+    return parse(node.toString());
   }
 
   /** Of what {@link io.thalweg.Scores#targets} gives. */

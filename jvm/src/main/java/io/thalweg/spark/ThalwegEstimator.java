@@ -87,6 +87,10 @@ public final class ThalwegEstimator extends Estimator<ThalwegModel> implements T
     return (ThalwegEstimator) set(augmentation(), json);
   }
 
+  public ThalwegEstimator setFeatures(String json) {
+    return (ThalwegEstimator) set(features(), json);
+  }
+
   public ThalwegEstimator setClassNames(String... names) {
     return (ThalwegEstimator) set(classNames(), names);
   }
@@ -165,7 +169,9 @@ public final class ThalwegEstimator extends Estimator<ThalwegModel> implements T
     progress = "";
     TrainedModel trained = new Fit(this, dataset).run();
     ThalwegModel model = new ThalwegModel(uid, trained);
-    model.setInputCols(required(inputCols()));
+    if (!isDefined(features())) {
+      model.setInputCols(required(inputCols()));
+    }
     value(outputCols()).ifPresent(model::setOutputCols);
     SourceColumns source = source(dataset.schema(), QueryPlans.caseSensitive(dataset));
     value(outputKinds()).or(() -> kindsFor(source)).ifPresent(model::setOutputKinds);
@@ -201,9 +207,15 @@ public final class ThalwegEstimator extends Estimator<ThalwegModel> implements T
   /** The same of a model that is known already. Throws if the trained model could not give the columns that are asked for. */
   StructType schemaAfter(StructType schema, ModelDescription description, boolean caseSensitive) {
     SourceColumns source = source(schema, caseSensitive);
-    String[] inputs = source.resolve(required(inputCols()));
-    new InputChoice(description, source, false)
-        .choose(Optional.of(inputs), value(preprocessing()).orElse(description.preprocessing()));
+    Optional<AskedFeatures> asked = AskedFeatures.of(this);
+    if (asked.isPresent()) {
+      // What they make of the rows is known once they have seen them.
+      asked.get().sources().forEach(source::resolve);
+    } else {
+      String[] inputs = source.resolve(required(inputCols()));
+      new InputChoice(description, source, false)
+          .choose(Optional.of(inputs), value(preprocessing()).orElse(description.preprocessing()));
+    }
     checkClassNames(description);
     return OutputColumn.appended(schema, outputColumns(source, description), caseSensitive);
   }

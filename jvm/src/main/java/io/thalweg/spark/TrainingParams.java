@@ -24,6 +24,7 @@ public interface TrainingParams extends Params {
     final StringArrayParam outputKinds;
     final Param<String> preprocessing;
     final Param<String> augmentation;
+    final Param<String> features;
     final StringArrayParam classNames;
     final Param<String> loss;
     final Param<String> optimizer;
@@ -57,6 +58,11 @@ public interface TrainingParams extends Params {
       preprocessing =
           new Param<>(parent, "preprocessing", "of images, as JSON; it goes into the trained model and serves for prediction");
       augmentation = new Param<>(parent, "augmentation", "of images while training, as JSON; by default the preprocessing");
+      features =
+          new Param<>(
+              parent,
+              "features",
+              "changes to columns of tables, as JSON: fitted to the rows before training; inputCols are columns after them");
       classNames = new StringArrayParam(parent, "classNames", "the names of the classes, for the trained model's metadata");
       loss = new Param<>(parent, "loss", "such as cross_entropy, mse or bce_with_logits");
       optimizer = new Param<>(parent, "optimizer", "such as sgd, adam or adamw; its options are among the settings");
@@ -114,6 +120,10 @@ public interface TrainingParams extends Params {
 
   default Param<String> augmentation() {
     return trainingParams().augmentation;
+  }
+
+  default Param<String> features() {
+    return trainingParams().features;
   }
 
   default StringArrayParam classNames() {
@@ -210,6 +220,10 @@ public interface TrainingParams extends Params {
 
   default String getAugmentation() {
     return getOrDefault(augmentation());
+  }
+
+  default String getFeatures() {
+    return getOrDefault(features());
   }
 
   default String[] getClassNames() {

@@ -67,21 +67,16 @@ public final class PreparedInputs implements RowInputs {
     return new Preparation(description, inputColumns);
   }
 
-  private List<RawColumn> newColumns() {
-    return columns.stream().map(RawColumn::new).toList();
-  }
-
   /** Before there are any: types of columns that do not fit are told by the driver. */
   private void tryOneRow(Preparation preparation, List<ValueInfo> inputs) {
-    List<RawColumn> row = newColumns();
-    row.forEach(RawColumn::addExample);
-    try (Result result = preparation.run(row.stream().map(RawColumn::values).toList(), 1, 1)) {
-      for (int i = 0; i < inputs.size(); ++i) {
-        Tensor tensor = result.tensor(i);
-        made.add(new ValueInfo(inputs.get(i).name(), tensor.dtype(), tensor.dims()));
+    try (RawColumns row = new RawColumns(columns)) {
+      row.addExample();
+      try (Result result = preparation.run(row.values(), 1, 1)) {
+        for (int i = 0; i < inputs.size(); ++i) {
+          Tensor tensor = result.tensor(i);
+          made.add(new ValueInfo(inputs.get(i).name(), tensor.dtype(), tensor.dims()));
+        }
       }
-    } finally {
-      row.forEach(RawColumn::close);
     }
   }
 
@@ -91,7 +86,7 @@ public final class PreparedInputs implements RowInputs {
   }
 
   RawRows newRows() {
-    return new RawRows(newPreparation(), newColumns());
+    return new RawRows(newPreparation(), new RawColumns(columns));
   }
 
   @Override
@@ -112,11 +107,10 @@ public final class PreparedInputs implements RowInputs {
   /** Rows of raw columns, and the inputs that were made of them last. */
   static final class RawRows implements Batch {
     private final Preparation preparation;
-    private final List<RawColumn> columns;
+    private final RawColumns columns;
     private Result inputs;
-    private int rows;
 
-    RawRows(Preparation preparation, List<RawColumn> columns) {
+    RawRows(Preparation preparation, RawColumns columns) {
       this.preparation = preparation;
       this.columns = columns;
     }
@@ -128,37 +122,16 @@ public final class PreparedInputs implements RowInputs {
 
     @Override
     public void add(Row row, int capacity) {
-      add(row);
+      columns.add(row);
     }
 
-    /** To all columns, or to none. */
-    void add(Row row) {
-      int done = 0;
-      try {
-        for (; done < columns.size(); ++done) {
-          columns.get(done).add(row);
-        }
-        ++rows;
-      } finally {
-        if (done < columns.size()) {
-          columns.subList(0, done).forEach(RawColumn::removeLast);
-        }
-      }
-    }
-
-    void removeLast() {
-      columns.forEach(RawColumn::removeLast);
-      --rows;
-    }
-
-    long bytes() {
-      return columns.stream().mapToLong(RawColumn::bytes).sum();
+    RawColumns columns() {
+      return columns;
     }
 
     @Override
     public void clear() {
-      columns.forEach(RawColumn::clear);
-      rows = 0;
+      columns.clear();
       closeInputs();
     }
 
@@ -175,7 +148,7 @@ public final class PreparedInputs implements RowInputs {
     @Override
     public List<Tensor> tensors(int total) {
       closeInputs();
-      inputs = preparation.run(columns.stream().map(RawColumn::values).toList(), rows, total);
+      inputs = preparation.run(columns.values(), columns.rows(), total);
       return IntStream.range(0, inputs.size()).mapToObj(inputs::tensor).toList();
     }
 
@@ -189,7 +162,7 @@ public final class PreparedInputs implements RowInputs {
     @Override
     public void close() {
       closeInputs();
-      columns.forEach(RawColumn::close);
+      columns.close();
       preparation.close();
     }
   }

@@ -28,7 +28,7 @@ public final class RowChunk implements AutoCloseable {
   /** Throws BadRowException if the row does not fit; it is left out then. */
   public void add(Row row) {
     if (raw != null) {
-      raw.add(row);
+      raw.columns().add(row);
     }
     int done = 0;
     try {
@@ -40,7 +40,7 @@ public final class RowChunk implements AutoCloseable {
       if (done < fields.size()) {
         fields.subList(0, done).forEach(TrainingField::removeLast);
         if (raw != null) {
-          raw.removeLast();
+          raw.columns().removeLast();
         }
       }
     }
@@ -48,7 +48,7 @@ public final class RowChunk implements AutoCloseable {
 
   public boolean isFull() {
     long bytes = fields.stream().mapToLong(field -> field.bytes().position()).sum();
-    return bytes + (raw == null ? 0 : raw.bytes()) >= CHUNK_BYTES || rows >= MOST_ROWS;
+    return bytes + (raw == null ? 0 : raw.columns().bytes()) >= CHUNK_BYTES || rows >= MOST_ROWS;
   }
 
   public void moveTo(Rows target) {
