@@ -17,9 +17,10 @@ tw_status tw_model_description(const tw_model* model, tw_result** result);
 
 typedef struct tw_preparation tw_preparation;
 
-/* `description` is what tw_model_description or tw_training_model gives. `columns`, a JSON list with a list of names for
- * each input, says of which columns the inputs are made, as they are called after the features of the model; null: what
- * the description says. On success *preparation must be freed with tw_preparation_free. Several threads may use it. */
+/* `description` is what tw_model_description or tw_training_model gives. `columns`, a JSON list with a list of names
+ * for each input, says of which columns the inputs are made, as they are called after the features of the model; null:
+ * what the description says. On success *preparation must be freed with tw_preparation_free. Several threads may use
+ * it. */
 tw_status tw_preparation_create(const char* description, const char* columns, tw_preparation** preparation);
 /* Null is allowed. */
 void tw_preparation_free(tw_preparation* preparation);

@@ -1,6 +1,9 @@
 // Copyright The Thalweg Authors. SPDX-License-Identifier: Apache-2.0
 #include "columns.h"
 
+#include <algorithm>
+#include <limits>
+
 namespace thalweg::python {
 namespace {
 
@@ -28,6 +31,21 @@ nb::object values_of(const std::vector<T>& numbers) {
   return to_numpy(Tensor::from<T>({static_cast<int64_t>(numbers.size())}, numbers));
 }
 
+/// Of a column that lacks some: None in a list, or NaN among fractions.
+nb::object values_with_gaps(const std::vector<double>& numbers, const std::vector<bool>& missing) {
+  std::vector<double> result = numbers;
+  for (size_t row = 0; row < result.size(); ++row) {
+    if (missing[row]) result[row] = std::numeric_limits<double>::quiet_NaN();
+  }
+  return values_of(result);
+}
+template <typename T>
+nb::object values_with_gaps(const std::vector<T>& values, const std::vector<bool>& missing) {
+  nb::list result;
+  for (size_t row = 0; row < values.size(); ++row) result.append(missing[row] ? nb::none() : nb::cast(values[row]));
+  return result;
+}
+
 }  // namespace
 
 std::vector<data::Column> columns_from(nb::handle table, const std::vector<std::string>& names,
@@ -43,7 +61,11 @@ std::vector<data::Column> columns_from(nb::handle table, const std::vector<std::
 nb::dict columns_to_dict(const std::vector<data::Column>& columns) {
   nb::dict result;
   for (const data::Column& column : columns) {
-    result[column.name.c_str()] = std::visit([](const auto& values) { return values_of(values); }, column.values);
+    const bool lacks = std::find(column.missing.begin(), column.missing.end(), true) != column.missing.end();
+    const auto converted = [&](const auto& values) {
+      return lacks ? values_with_gaps(values, column.missing) : values_of(values);
+    };
+    result[column.name.c_str()] = std::visit(converted, column.values);
   }
   return result;
 }

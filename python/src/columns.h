@@ -19,6 +19,9 @@ nb::dict columns_to_dict(const std::vector<data::Column>& columns);
 
 /// True if `given` is a table and the model's file says how one becomes its inputs.
 bool is_table_for(const Model& model, nb::handle given);
+/// Of a table with columns `names`: those that the model needs, and those of them that may lack values.
+std::pair<std::vector<std::string>, std::vector<std::string>> columns_needed(const Model& model,
+                                                                             const std::vector<std::string>& names);
 /// The inputs of the model, in its order.
 std::vector<Tensor> inputs_from_table(const Model& model, nb::handle table);
 

@@ -50,6 +50,11 @@ std::vector<Tensor> inputs_from_table(const Model& model, nb::handle table) {
   return inputs.make(columns_from(table, inputs.sources(all, numbers), inputs.imputed()));
 }
 
+std::pair<Names, Names> columns_needed(const Model& model, const Names& names) {
+  const data::TableInputs inputs(data::metadata_from(model.metadata()), table_inputs(model));
+  return {inputs.sources(names, names), inputs.imputed()};
+}
+
 void bind_features(nb::module_& m) {
   nb::class_<Features>(m, "Features", R"(Changes to columns of tables, fitted once to the training data.
 

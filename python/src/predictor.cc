@@ -67,6 +67,7 @@ void bind_predictor(nb::module_& module) {
       .def("ranked", ranked, "output"_a, "top"_a = kUsualTop);
   module.def(
       "is_table_file", [](const std::string& name) { return data::has_table_extension(name); }, "name"_a);
+  module.def("columns_needed", columns_needed, "model"_a, "names"_a);
   module.def(
       "inputs_from_table", [](const Model& model, nb::handle table) { return inputs_from_table(model, table); },
       "model"_a, "table"_a);

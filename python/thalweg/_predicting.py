@@ -8,7 +8,7 @@ import weakref
 import numpy
 
 from thalweg import _inputs
-from thalweg._core import InputError, Predictor, data, inputs_from_table, is_table_file
+from thalweg._core import InputError, Predictor, columns_needed, data, inputs_from_table, is_table_file
 
 # Pictures that are decoded at once: they need memory.
 _PICTURES_AT_ONCE = 64
@@ -122,7 +122,7 @@ def _one(model, predictor, given):
     if predictor.takes_texts:
         return _texts(predictor, [line for line in _content_text(path).splitlines() if line])
     if is_table_file(path.name):
-        return _table(model, predictor, _read_table(path))
+        return _table(model, predictor, _read_table(model, path))
     if path.is_dir():
         return _pictures(predictor, _pictures_below(path))
     if path.suffix.lower() == ".npy":
@@ -141,10 +141,12 @@ def _pictures_below(folder):
     return [folder / path for path in found]
 
 
-def _read_table(path):
+def _read_table(model, path):
+    """The columns that the model needs."""
     from thalweg import _tables
 
-    return _tables.read_columns(os.fspath(path), [name for name, _ in _tables.table_columns(os.fspath(path))])
+    names, may_lack = columns_needed(model, [name for name, _ in _tables.table_columns(os.fspath(path))])
+    return _tables.read_columns(os.fspath(path), names, may_lack=may_lack)
 
 
 # Texts.

@@ -6,7 +6,8 @@ from typing import Any
 import numpy
 
 from thalweg import _inputs, losses
-from thalweg._core import Model, RateCurve, data, trace
+from thalweg._core import Model, RateCurve, trace
+from thalweg.data import Dataset, from_loader
 from thalweg.estimator import Estimator
 from thalweg.nn import Module
 
@@ -125,8 +126,8 @@ class Regressor(Estimator):
     @staticmethod
     def _sample_of_targets(X):
         """Of a dataset or a loader: the first target of some samples; None if it has none."""
-        samples = data.from_loader(X) if _inputs.is_loader(X) else X
-        if not isinstance(samples, data.Dataset) or len(samples.target_types) != 1 or len(samples) == 0:
+        samples = from_loader(X) if _inputs.is_loader(X) else X
+        if not isinstance(samples, Dataset) or len(samples.target_types) != 1 or len(samples) == 0:
             return None
         step = max(1, len(samples) // _ROWS_OF_A_SAMPLE)
         return samples.fetch(list(range(0, len(samples), step))[:_ROWS_OF_A_SAMPLE])[1][0]

@@ -15,7 +15,8 @@ std::vector<std::string> texts_from(const tw_row_column& column, int64_t rows) {
   texts.reserve(static_cast<size_t>(rows));
   for (int64_t row = 0; row < rows; ++row) {
     const int64_t begin = column.offsets[row], end = column.offsets[row + 1];
-    TW_REQUIRE(begin >= 0 && begin <= end, "column '", column.name, "': the text of row ", row, " ends before it begins");
+    TW_REQUIRE(begin >= 0 && begin <= end, "column '", column.name, "': the text of row ", row,
+               " ends before it begins");
     texts.emplace_back(begin == end ? "" : bytes + begin, static_cast<size_t>(end - begin));
   }
   return texts;
@@ -35,14 +36,10 @@ data::Column column_from(const tw_row_column& column, int64_t rows) {
   std::vector<bool> missing;
   if (column.missing != nullptr) missing.assign(column.missing, column.missing + rows);
   switch (column.dtype) {
-    case TW_F64:
-      return {column.name, numbers_from<double>(column, rows), std::move(missing)};
-    case TW_I64:
-      return {column.name, numbers_from<int64_t>(column, rows), std::move(missing)};
-    case TW_TEXT:
-      return {column.name, texts_from(column, rows), std::move(missing)};
-    default:
-      raise("column '", column.name, "' is of element type ", column.dtype, "; f64, i64 and texts are taken");
+    case TW_F64: return {column.name, numbers_from<double>(column, rows), std::move(missing)};
+    case TW_I64: return {column.name, numbers_from<int64_t>(column, rows), std::move(missing)};
+    case TW_TEXT: return {column.name, texts_from(column, rows), std::move(missing)};
+    default: raise("column '", column.name, "' is of element type ", column.dtype, "; f64, i64 and texts are taken");
   }
 }
 

@@ -1,6 +1,4 @@
 // Copyright The Thalweg Authors. SPDX-License-Identifier: Apache-2.0
-#include "thalweg/c_preparation.h"
-
 #include <memory>
 #include <nlohmann/json.hpp>
 
@@ -8,6 +6,7 @@
 #include "capi/guard.h"
 #include "capi/model.h"
 #include "capi/result.h"
+#include "thalweg/c_preparation.h"
 #include "thalweg/data/row_preparation.h"
 
 using nlohmann::json;
@@ -86,7 +85,8 @@ tw_status tw_preparation_needs(const tw_preparation* preparation, tw_result** re
   return guarded([&] {
     TW_REQUIRE(preparation != nullptr && result != nullptr, "tw_preparation_needs: a null pointer");
     const RowPreparation& rows = preparation->rows;
-    const json text = {{"kind", rows.takes_texts() ? "text" : "columns"}, {"columns", rows.columns()}, {"imputed", rows.imputed()}};
+    const json text = {
+        {"kind", rows.takes_texts() ? "text" : "columns"}, {"columns", rows.columns()}, {"imputed", rows.imputed()}};
     *result = new tw_result{{}, text.dump()};
   });
 }

@@ -15,7 +15,8 @@ std::string name_of_indicator(const Impute& feature) { return feature.column + "
 void require_present(const Column& column) {
   const auto first = std::find(column.missing.begin(), column.missing.end(), true);
   TW_REQUIRE(first == column.missing.end(), "column '", column.name, "' has no value in row ",
-             first - column.missing.begin(), ": fill such values first (a feature of kind impute), or leave the rows out");
+             first - column.missing.begin(),
+             ": fill such values first (a feature of kind impute), or leave the rows out");
 }
 
 Texts texts_of(const Column& column) {

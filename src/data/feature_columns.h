@@ -15,6 +15,22 @@ std::vector<std::string> columns_read_by(const Feature& feature);
 /// whose size is not known may give any of its columns.
 bool makes_column(const Feature& feature, const std::string& name);
 
+/// Columns that must be there after some features; going backwards over a feature makes of them those that must be
+/// there before it.
+class NeededColumns {
+ public:
+  explicit NeededColumns(std::vector<std::string> names = {}) : names_(std::move(names)) {}
+
+  /// True if one of the columns is what this feature gives.
+  bool come_from(const Feature& feature) const;
+  void undo(const Feature& feature);
+  void add(const std::vector<std::string>& names);
+  const std::vector<std::string>& names() const { return names_; }
+
+ private:
+  std::vector<std::string> names_;
+};
+
 void apply_feature(const Feature& feature, std::vector<Column>& columns);
 
 }  // namespace thalweg::data

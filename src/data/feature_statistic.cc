@@ -25,9 +25,7 @@ class OfKind : public FeatureStatistic {
   virtual void see(const Column& column) = 0;
   virtual void teach(F& feature) const = 0;
 
-  void require_rows(int64_t rows) const {
-    TW_REQUIRE(rows > 0, "column '", column_, "' has no rows to fit to");
-  }
+  void require_rows(int64_t rows) const { TW_REQUIRE(rows > 0, "column '", column_, "' has no rows to fit to"); }
   const std::string& column() const { return column_; }
 
  private:
@@ -158,9 +156,7 @@ class Replacement final : public OfKind<Impute> {
  public:
   explicit Replacement(const Impute& feature) : OfKind(feature), with_(feature.with) {}
 
-  json state() const override {
-    return {{"mean", mean_.state()}, {"numbers", numbers_.state()}, {"texts", texts_}};
-  }
+  json state() const override { return {{"mean", mean_.state()}, {"numbers", numbers_.state()}, {"texts", texts_}}; }
   void merge(const json& state) override {
     mean_.merge(state.at("mean"));
     numbers_.merge(state.at("numbers"));
@@ -195,8 +191,8 @@ class Replacement final : public OfKind<Impute> {
     require_rows(has_texts ? 1 : with_ == Impute::With::kMean ? mean_.rows() : numbers_.total());
     if (has_texts) {
       feature.value = std::max_element(texts_.begin(), texts_.end(), [](const auto& a, const auto& b) {
-                       return a.second < b.second;
-                     })->first;
+                        return a.second < b.second;
+                      })->first;
     } else {
       feature.value = with_ == Impute::With::kMean     ? mean_.mean()
                       : with_ == Impute::With::kMedian ? numbers_.at(0.5)
@@ -218,9 +214,7 @@ std::unique_ptr<FeatureStatistic> make(const MinMaxScale& f) { return std::make_
 std::unique_ptr<FeatureStatistic> make(const StandardScale& f) { return std::make_unique<MeanAndDeviation>(f); }
 std::unique_ptr<FeatureStatistic> make(const HashBucket& /*f*/) { return nullptr; }
 std::unique_ptr<FeatureStatistic> make(const CrossHash& /*f*/) { return nullptr; }
-std::unique_ptr<FeatureStatistic> make(const OneHot& f) {
-  return f.size > 0 ? nullptr : std::make_unique<Largest>(f);
-}
+std::unique_ptr<FeatureStatistic> make(const OneHot& f) { return f.size > 0 ? nullptr : std::make_unique<Largest>(f); }
 std::unique_ptr<FeatureStatistic> make(const Impute& f) {
   return f.with == Impute::With::kConstant ? nullptr : std::make_unique<Replacement>(f);
 }

@@ -72,26 +72,21 @@ void FeaturesFit::begin_pass() {
   statistics_.clear();
   for (size_t i = 0; i < features.size(); ++i) {
     const bool waits = pending.concerns(features[i]);
-    steps_.push_back(waits ? Step::kWaits : learned_[i] ? Step::kApplies : Step::kLearns);
+    steps_.push_back(waits ? Step::kRests : learned_[i] ? Step::kApplies : Step::kLearns);
     statistics_.push_back(steps_[i] == Step::kLearns ? statistic_for(features[i]) : nullptr);
     if (steps_[i] != Step::kApplies) pending.add(features[i]);
   }
-}
-
-std::vector<std::string> FeaturesFit::sources() const {
-  // Going backwards from what is learned to what it is made of.
-  const std::vector<Feature>& features = features_.features();
-  std::vector<std::string> needed;
+  NeededColumns needed;
   for (size_t i = features.size(); i-- > 0;) {
-    if (steps_[i] != Step::kLearns) continue;
-    const Features earlier(std::vector<Feature>(features.begin(), features.begin() + static_cast<ptrdiff_t>(i)));
-    const std::vector<std::string> read = columns_read_by(features[i]);
-    for (const std::string& name : earlier.for_columns(read).sources(read)) {
-      if (std::find(needed.begin(), needed.end(), name) == needed.end()) needed.push_back(name);
+    if (steps_[i] == Step::kLearns) needed.add(columns_read_by(features[i]));
+    if (steps_[i] != Step::kApplies) continue;
+    if (needed.come_from(features[i])) {
+      needed.undo(features[i]);
+    } else {
+      steps_[i] = Step::kRests;
     }
   }
-  std::reverse(needed.begin(), needed.end());
-  return needed;
+  sources_.assign(needed.names().rbegin(), needed.names().rend());
 }
 
 void FeaturesFit::see(std::vector<Column> columns) {
@@ -110,8 +105,8 @@ std::string FeaturesFit::state() const {
 
 void FeaturesFit::merge(const std::string& state) {
   read_json("a state of fitting features", state, [&](const Json& given) {
-    TW_REQUIRE(given.is_array() && given.size() == statistics_.size(),
-               "a state of fitting features is not of these ", statistics_.size(), " features");
+    TW_REQUIRE(given.is_array() && given.size() == statistics_.size(), "a state of fitting features is not of these ",
+               statistics_.size(), " features");
     for (size_t i = 0; i < statistics_.size(); ++i) {
       TW_REQUIRE(given[i].is_null() == (statistics_[i] == nullptr), "a state of fitting features is of another pass");
       if (statistics_[i] != nullptr) statistics_[i]->merge(given[i]);

@@ -1,7 +1,6 @@
 // Copyright The Thalweg Authors. SPDX-License-Identifier: Apache-2.0
 #include <algorithm>
 #include <charconv>
-#include <set>
 
 #include "data/columns.h"
 #include "data/feature_columns.h"
@@ -16,32 +15,6 @@ bool is_one_of(const OneHot& f, const std::string& name) {
   const auto [rest, failure] = std::from_chars(name.data() + f.column.size() + 1, end, number);
   return failure == std::errc() && rest == end && number >= 0 && (f.size == 0 || number < f.size);
 }
-
-/// Columns that must be there after some of the changes; going backwards over a change makes of them those that must be
-/// there before it.
-class Needed {
- public:
-  explicit Needed(std::vector<std::string> names) : names_(std::move(names)) {}
-
-  /// True if one of the columns comes from this change.
-  bool comes_from(const Feature& feature) const {
-    return std::any_of(names_.begin(), names_.end(), [&](const std::string& name) { return makes_column(feature, name); });
-  }
-
-  void undo(const Feature& feature) {
-    std::erase_if(names_, [&](const std::string& name) { return makes_column(feature, name); });
-    for (const std::string& column : columns_read_by(feature)) add(column);
-  }
-
-  const std::vector<std::string>& names() const { return names_; }
-
- private:
-  void add(const std::string& name) {
-    if (std::find(names_.begin(), names_.end(), name) == names_.end()) names_.push_back(name);
-  }
-
-  std::vector<std::string> names_;
-};
 
 }  // namespace
 
@@ -64,11 +37,27 @@ bool makes_column(const Feature& feature, const std::string& name) {
   return name == columns_read_by(feature)[0];
 }
 
+bool NeededColumns::come_from(const Feature& feature) const {
+  return std::any_of(names_.begin(), names_.end(),
+                     [&](const std::string& name) { return makes_column(feature, name); });
+}
+
+void NeededColumns::undo(const Feature& feature) {
+  std::erase_if(names_, [&](const std::string& name) { return makes_column(feature, name); });
+  add(columns_read_by(feature));
+}
+
+void NeededColumns::add(const std::vector<std::string>& names) {
+  for (const std::string& name : names) {
+    if (std::find(names_.begin(), names_.end(), name) == names_.end()) names_.push_back(name);
+  }
+}
+
 Features Features::for_columns(const std::vector<std::string>& names) const {
-  Needed needed(names);
+  NeededColumns needed(names);
   std::vector<Feature> kept;
   for (auto feature = features_.rbegin(); feature != features_.rend(); ++feature) {
-    if (!needed.comes_from(*feature)) continue;
+    if (!needed.come_from(*feature)) continue;
     needed.undo(*feature);
     kept.push_back(*feature);
   }
@@ -77,18 +66,24 @@ Features Features::for_columns(const std::vector<std::string>& names) const {
 }
 
 std::vector<std::string> Features::sources(const std::vector<std::string>& names) const {
-  Needed needed(names);
+  NeededColumns needed(names);
   for (auto feature = features_.rbegin(); feature != features_.rend(); ++feature) needed.undo(*feature);
   return needed.names();
 }
 
 std::vector<std::string> Features::imputed() const {
-  std::set<std::string> read;
+  // A column that a feature before has read or made is no longer as the table has it.
+  const auto is_first = [&](size_t place, const std::string& column) {
+    return std::none_of(
+        features_.begin(), features_.begin() + static_cast<ptrdiff_t>(place), [&](const Feature& before) {
+          const std::vector<std::string> read = columns_read_by(before);
+          return makes_column(before, column) || std::find(read.begin(), read.end(), column) != read.end();
+        });
+  };
   std::vector<std::string> result;
-  for (const Feature& feature : features_) {
-    for (const std::string& column : columns_read_by(feature)) {
-      if (read.insert(column).second && std::holds_alternative<Impute>(feature)) result.push_back(column);
-    }
+  for (size_t i = 0; i < features_.size(); ++i) {
+    const auto* filled = std::get_if<Impute>(&features_[i]);
+    if (filled != nullptr && is_first(i, filled->column)) result.push_back(filled->column);
   }
   return result;
 }

@@ -90,7 +90,8 @@ std::vector<Tensor> RowPreparation::made(const std::vector<Column>& columns) con
   }
   std::vector<Column> needed;
   for (const std::string& name : this->columns()) {
-    const auto found = std::find_if(columns.begin(), columns.end(), [&](const Column& one) { return one.name == name; });
+    const auto found =
+        std::find_if(columns.begin(), columns.end(), [&](const Column& one) { return one.name == name; });
     if (found == columns.end()) raise_input_error("there is no column ", printable(name), ", which the model needs");
     needed.push_back(*found);
   }

@@ -1,6 +1,4 @@
 // Copyright The Thalweg Authors. SPDX-License-Identifier: Apache-2.0
-#include "thalweg/c_preparation.h"
-
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -8,13 +6,14 @@
 #include <nlohmann/json.hpp>
 
 #include "formats/onnx/small_model.h"
+#include "thalweg/c_preparation.h"
 #include "thalweg/data/metadata.h"
 
 namespace thalweg {
 namespace {
 
-using ::testing::HasSubstr;
 using nlohmann::json;
+using ::testing::HasSubstr;
 
 std::string taken_text(tw_result* result) {
   std::string text = tw_result_text(result);
@@ -66,7 +65,8 @@ TEST(CPreparation, ColumnsBecomeInputs) {
   ASSERT_EQ(trips.status, TW_OK) << tw_last_error();
   tw_result* result = nullptr;
   ASSERT_EQ(tw_preparation_needs(trips.made, &result), TW_OK);
-  EXPECT_EQ(json::parse(taken_text(result)), json::parse(R"({"kind": "columns", "columns": ["city", "fare", "age"], "imputed": []})"));
+  EXPECT_EQ(json::parse(taken_text(result)),
+            json::parse(R"({"kind": "columns", "columns": ["fare", "age", "city"], "imputed": []})"));
 
   const std::array<int64_t, 3> ends = {0, 4, 8};
   const std::array<double, 2> fares = {1.5, 2.5};
@@ -91,7 +91,8 @@ TEST(CPreparation, MissingValuesAreThoseThatTheCallerMarks) {
   const Preparation ages(description(metadata, "f32", {-1, 1}));
   tw_result* result = nullptr;
   ASSERT_EQ(tw_preparation_needs(ages.made, &result), TW_OK);
-  EXPECT_EQ(json::parse(taken_text(result)), json::parse(R"({"kind": "columns", "columns": ["age"], "imputed": ["age"]})"));
+  EXPECT_EQ(json::parse(taken_text(result)),
+            json::parse(R"({"kind": "columns", "columns": ["age"], "imputed": ["age"]})"));
   const std::array<int64_t, 2> values = {1, 2};
   const std::array<uint8_t, 2> missing = {1, 0};
   const tw_row_column column = {"age", TW_I64, values.data(), nullptr, missing.data()};
@@ -148,8 +149,9 @@ TEST(CPreparation, WhatIsWrongIsTold) {
   EXPECT_THAT(run_with({"fare", TW_F64, nullptr, nullptr, nullptr}, 1, 1), HasSubstr("'fare' are a null pointer"));
   EXPECT_THAT(run_with({"fare", TW_BOOL, &number, nullptr, nullptr}, 1, 1), HasSubstr("f64, i64 and texts are taken"));
   EXPECT_THAT(run_with({nullptr, TW_F64, &number, nullptr, nullptr}, 1, 1), HasSubstr("a column has no name"));
-  EXPECT_THAT(run_with({"fare", TW_F64, &number, nullptr, nullptr}, 1, 0), HasSubstr("1 rows cannot be filled up to 0"));
-  EXPECT_THAT(run_with({"fare", TW_F64, &number, nullptr, nullptr}, 1, 1), HasSubstr("there is no column \"city\""));
+  EXPECT_THAT(run_with({"fare", TW_F64, &number, nullptr, nullptr}, 1, 0),
+              HasSubstr("1 rows cannot be filled up to 0"));
+  EXPECT_THAT(run_with({"fare", TW_F64, &number, nullptr, nullptr}, 1, 1), HasSubstr("there is no column \"age\""));
   EXPECT_EQ(tw_preparation_create(nullptr, nullptr, nullptr), TW_ERROR);
   tw_preparation_free(nullptr);
 }
@@ -166,8 +168,8 @@ TEST(CPreparation, FeaturesLearnOfRowsInSeveralPlaces) {
 
   const std::array<int64_t, 3> ends = {0, 4, 8};
   const std::array<double, 2> fares = {1.5, 2.5};
-  const std::array<tw_row_column, 2> columns = {{{"city", TW_TEXT, "RomeOslo", ends.data(), nullptr},
-                                                 {"fare", TW_F64, fares.data(), nullptr, nullptr}}};
+  const std::array<tw_row_column, 2> columns = {
+      {{"city", TW_TEXT, "RomeOslo", ends.data(), nullptr}, {"fare", TW_F64, fares.data(), nullptr, nullptr}}};
   for (int place = 0; place < 2; ++place) {
     ASSERT_EQ(tw_features_fit_create(plan.c_str(), &there), TW_OK) << tw_last_error();
     ASSERT_EQ(tw_features_fit_see(there, columns.data(), columns.size(), 2), TW_OK) << tw_last_error();

@@ -35,9 +35,9 @@ std::vector<T> elements(const Tensor& tensor) {
 TEST(RowPreparation, TablesGoByTheFeaturesOfTheFile) {
   const RowPreparation rows(of_trips(), kTwoNumbers);
   EXPECT_FALSE(rows.takes_texts());
-  EXPECT_EQ(rows.columns(), (Names{"city", "fare"}));
-  const std::vector<Tensor> made = rows.make(
-      {{"note", Names{"-", "-"}}, {"fare", std::vector<double>{1, 5}}, {"city", Names{"Rome", "Paris"}}}, 2);
+  EXPECT_EQ(rows.columns(), (Names{"fare", "city"}));
+  const std::vector<Tensor> made =
+      rows.make({{"note", Names{"-", "-"}}, {"fare", std::vector<double>{1, 5}}, {"city", Names{"Rome", "Paris"}}}, 2);
   ASSERT_EQ(made.size(), 1U);
   EXPECT_EQ(elements<float>(made[0]), (std::vector<float>{1, -1, 2, 1})) << "whatever the order, and others beside";
 }
@@ -76,7 +76,7 @@ TEST(RowPreparation, ColumnsNamedByTheUserTakeThePlaceOfTheFiles) {
   EXPECT_EQ(error_text([&] { RowPreparation(metadata, kTwoNumbers); }),
             "the model's file does not say which columns become its input: name them");
   const RowPreparation rows(metadata, kTwoNumbers, {{"fare", "age"}});
-  EXPECT_EQ(rows.columns(), (Names{"fare", "age"}));
+  EXPECT_EQ(rows.columns(), (Names{"age", "fare"}));
   const std::vector<Column> one = {{"age", std::vector<int64_t>{4}}, {"fare", std::vector<double>{3}}};
   EXPECT_EQ(elements<float>(rows.make(one, 1)[0]), (std::vector<float>{0, 4}));
 }
@@ -90,13 +90,15 @@ TEST(RowPreparation, WhatDoesNotFitIsTold) {
   EXPECT_EQ(error_text([] {
               RowPreparation(of_lines(), {{"tokens", {DType::kI64, {kFree, 8}}}});
             }),
-            "text becomes rows of 3 numbers, which input \"tokens\" [?, 8] does not take");
+            "text becomes rows of 3 numbers, which input \"tokens\" [?,8] does not take");
   EXPECT_EQ(error_text([] {
               RowPreparation(of_lines(), {kThreeTokens[0], kThreeTokens[0]});
             }),
             "text is data for a model with one input, this one has 2");
   const RowPreparation rows(of_trips(), kTwoNumbers);
-  EXPECT_EQ(error_text([&] { rows.make({{"city", Names{"Oslo"}}}, 1); }),
+  EXPECT_EQ(error_text([&] {
+              rows.make({{"city", Names{"Oslo"}}}, 1);
+            }),
             "there is no column \"fare\", which the model needs");
 }
 

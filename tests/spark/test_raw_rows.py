@@ -1,5 +1,7 @@
 """Models whose file says how rows become their inputs, lines of text or tables with features, on rows as they are."""
 
+import json
+
 import numpy as np
 import pytest
 
@@ -85,7 +87,7 @@ def test_columns_that_do_not_fit_are_told_before_anything_runs(trips, rows):
     with pytest.raises(thalweg.Error, match="fare"):
         model.transform(rows.drop("fare"))
     with pytest.raises(thalweg.Error, match="inputCols has 'other', but the model's file says that its inputs are made of .*city"):
-        model.copy().configure(input_cols=["other"]).transform(rows.withColumnRenamed("note", "other"))
+        model.copy().configure(input_cols=["other"]).transform(rows.withColumn("other", rows.note))
     with pytest.raises(thalweg.Error, match="column 'fare' is of type array<int>"):
         model.transform(rows.drop("fare").selectExpr("*", "array(1) as fare"))
     with pytest.raises(thalweg.Error, match="fare"):
@@ -164,9 +166,96 @@ def test_a_model_of_texts_is_trained_further_on_texts(reviews, lines):
 
 
 def test_a_model_of_tables_is_trained_further_on_tables(trips, rows):
-    target = rows.selectExpr("*", "if(city = 'Rome', 3.0, -1.0) as tip")
+    target = rows.selectExpr("*", "if(city = 'Rome', 3.0D, -1.0D) as tip")
     estimator = thalweg.spark.Estimator(trips, feature_cols=["city", "fare", "age", "street", "note"], label_cols=["tip"], loss="mse",
                                         optimizer="adam", learning_rate=0.05, epochs=60, batch_size=20, num_workers=2, threads=1,
                                         output_cols=["p"], output_kinds=["value"])
     predicted = estimator.fit(target).transform(target).collect()
     assert np.mean([(row.p - row.tip) ** 2 for row in predicted]) < 0.2
+
+
+# ---- Features that are fitted here
+
+GAPS = [{"kind": "impute", "column": "fare", "with": "median", "indicator": True}, {"kind": "standard_scale", "column": "fare"},
+        {"kind": "min_max_scale", "column": "age"}, {"kind": "string_index", "column": "city"}, {"kind": "one_hot", "column": "city"}]
+MADE = ["fare", "fare_missing", "age", "city_0", "city_1", "city_2"]
+
+
+@pytest.fixture(scope="module")
+def with_gaps(rows):
+    return rows.selectExpr("note", "city", "age", "if(note = 'n1', double('NaN'), if(note = 'n2', null, fare)) as fare",
+                           "if(city = 'Rome', 3.0D, -1.0D) as tip", "note = 'n3' as held").cache()
+
+
+def listed(frame):
+    found = frame.collect()
+    return {name: [row[name] for row in found] for name in frame.columns}
+
+
+def same_features(found, expected):
+    left, right = (features.apply(table()) for features in (found, expected))
+    assert list(left) == list(right)
+    for name, values in right.items():
+        if not isinstance(values, list):
+            np.testing.assert_allclose(left[name], values, rtol=1e-5, atol=1e-9)
+
+
+def test_features_learn_of_all_partitions_what_they_learn_of_one_table(with_gaps):
+    expected = data.Features(GAPS)
+    expected.fit({name: values for name, values in listed(with_gaps).items() if name in ("city", "age", "fare")})
+    same_features(thalweg.spark.fit_features(with_gaps, GAPS), expected)
+    same_features(thalweg.spark.fit_features(with_gaps.coalesce(1), data.Features(GAPS)), expected)
+    # Names in another case are the same columns, here as everywhere on Spark.
+    upper = with_gaps.withColumnRenamed("fare", "FARE")
+    same_features(thalweg.spark.fit_features(upper, json.dumps(GAPS)), expected)
+
+
+def test_features_that_cannot_be_fitted_are_told(with_gaps, spark):
+    with pytest.raises(thalweg.Error, match="row [0-9]+ of partition [0-9]+: column 'fare' is null|holds NaN"):
+        thalweg.spark.fit_features(with_gaps, GAPS[1:])
+    skipped = thalweg.spark.fit_features(with_gaps, GAPS[1:], bad_rows="skip")
+    full = with_gaps.where("fare is not null and not isnan(fare)")
+    same_features(skipped, thalweg.spark.fit_features(full, GAPS[1:]))
+    with pytest.raises(thalweg.Error, match="there is no column 'fare'"):
+        thalweg.spark.fit_features(with_gaps.drop("fare"), GAPS)
+    with pytest.raises(thalweg.Error, match="column 'age' holds text: index or hash it first"):
+        thalweg.spark.fit_features(with_gaps.selectExpr("fare", "city", "'x' as age"), GAPS)
+    with pytest.raises(thalweg.Error, match="there is no feature 'one_hat'"):
+        thalweg.spark.fit_features(with_gaps, [{"kind": "one_hat"}])
+    with pytest.raises(thalweg.Error, match="column 'age' has no rows to fit to"):
+        thalweg.spark.fit_features(with_gaps.where("false"), [{"kind": "min_max_scale", "column": "age"}])
+    with pytest.raises(TypeError, match="features"):
+        thalweg.spark.fit_features(with_gaps, 3)
+    with pytest.raises(ValueError, match="bad_rows is 'drop'"):
+        thalweg.spark.fit_features(with_gaps, GAPS, bad_rows="drop")
+
+
+def test_an_estimator_fits_features_and_its_model_takes_raw_rows(with_gaps, spark, tmp_path):
+    net = nn.Sequential(nn.Linear(len(MADE), 8), nn.Tanh(), nn.Linear(8, 1))
+    estimator = thalweg.spark.Estimator(net, inputs=[thalweg.Input((None, len(MADE)))], features=GAPS, feature_cols=MADE,
+                                        label_cols=["tip"], loss="mse", optimizer="adam", learning_rate=0.05, epochs=60,
+                                        batch_size=10, num_workers=2, threads=1, output_cols=["p"], output_kinds=["value"],
+                                        validation_indicator_col="held")
+    estimator.save(str(tmp_path / "estimator"))
+    model = thalweg.spark.Estimator.load(str(tmp_path / "estimator")).fit(with_gaps)
+    predicted = model.transform(with_gaps).collect()
+    assert np.mean([(row.p - row.tip) ** 2 for row in predicted]) < 0.3
+    # The file takes raw columns everywhere, with what the rows to train on have taught.
+    model.save_onnx((tmp_path / "tips.onnx").as_uri())
+    loaded = thalweg.load(str(tmp_path / "tips.onnx"))
+    raw = listed(with_gaps.drop("tip", "held"))
+    np.testing.assert_allclose(np.ravel(loaded.predict(raw)), [row.p for row in predicted], rtol=1e-4, atol=1e-5)
+    trained = thalweg.spark.fit_features(with_gaps.where("not held"), GAPS)
+    same_features(data.Features.from_json(loaded.metadata["thalweg.features"]), trained)
+
+
+def test_columns_that_the_features_need_are_asked_for_at_once(with_gaps):
+    net = nn.Linear(len(MADE), 1)
+    estimator = thalweg.spark.Estimator(net, inputs=[thalweg.Input((None, len(MADE)))], features=GAPS, feature_cols=MADE,
+                                        label_cols=["tip"], loss="mse")
+    with pytest.raises(thalweg.Error, match="there is no column 'age'"):
+        estimator.fit(with_gaps.drop("age"))
+    narrow = thalweg.spark.Estimator(nn.Linear(2, 1), inputs=[thalweg.Input((None, 2))], features=GAPS, feature_cols=MADE,
+                                     label_cols=["tip"], loss="mse", num_workers=1)
+    with pytest.raises(thalweg.Error, match="takes 2 columns, there are 6 for it"):
+        narrow.fit(with_gaps)

@@ -38,7 +38,7 @@ class FeaturesFit {
   /// With what passes that have ended taught them.
   const Features& features() const { return features_; }
   /// The columns that rows must have for this pass.
-  std::vector<std::string> sources() const;
+  const std::vector<std::string>& sources() const { return sources_; }
 
   /// Rows as they are before all features. Throws Error that names a column and a row (of these rows) of which nothing
   /// can be learned; the fit is then of no more use.
@@ -56,7 +56,8 @@ class FeaturesFit {
   static FeaturesFit from_json(const std::string& text);
 
  private:
-  enum class Step { kWaits, kLearns, kApplies };
+  /// In a pass a feature learns, changes the rows for others that learn, or does nothing.
+  enum class Step { kRests, kLearns, kApplies };
 
   FeaturesFit(Features features, std::vector<bool> learned);
   void begin_pass();
@@ -67,6 +68,7 @@ class FeaturesFit {
   /// What happens to each feature in this pass, and what those that learn have seen (else null).
   std::vector<Step> steps_;
   std::vector<std::unique_ptr<FeatureStatistic>> statistics_;
+  std::vector<std::string> sources_;
 };
 
 }  // namespace thalweg::data

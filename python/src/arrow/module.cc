@@ -98,7 +98,7 @@ void init_table(NamedTable* self, const PathText& uri, const Columns& inputs, co
 
 nb::dict read_columns(const PathText& uri, const std::vector<std::string>& columns, const Filter& filter,
                       std::optional<double> fill, const std::string& separator,
-                      const std::optional<std::string>& format) {
+                      const std::optional<std::string>& format, const std::vector<std::string>& may_lack) {
   data::TableOptions options;
   if (fill.has_value()) options.nulls = data::Nulls::kFill;
   options.fill = fill.value_or(options.fill);
@@ -108,7 +108,7 @@ nb::dict read_columns(const PathText& uri, const std::vector<std::string>& colum
   std::vector<data::Column> read;
   {
     const nb::gil_scoped_release release;
-    read = data::read_columns(uri.text, columns, options);
+    read = data::read_columns(uri.text, columns, options, may_lack);
   }
   return columns_to_dict(read);
 }
@@ -150,9 +150,12 @@ bad_rows="skip" are left out and counted. `format` is "parquet", "arrow" or "csv
       .def_prop_ro("skipped_rows", [](const NamedTable& self) { return self.skipped_rows(); });
   module.def("table_columns", columns_of, "uri"_a, "format"_a = nb::none(), nb::call_guard<nb::gil_scoped_release>(),
              "Name and Arrow type of each column.");
-  module.def("read_columns", read_columns, "uri"_a, "columns"_a, nb::kw_only(), "filter"_a = Filter(),
-             "fill"_a = nb::none(), "separator"_a = std::string(1, usual.csv_separator), "format"_a = nb::none(),
-             "Columns of a table as a dict of arrays and lists of texts, for thalweg.data.Features.");
+  module.def(
+      "read_columns", read_columns, "uri"_a, "columns"_a, nb::kw_only(), "filter"_a = Filter(), "fill"_a = nb::none(),
+      "separator"_a = std::string(1, usual.csv_separator), "format"_a = nb::none(),
+      "may_lack"_a = std::vector<std::string>(),
+      "Columns of a table as a dict of arrays and lists of texts, for thalweg.data.Features. Nulls are an error, or "
+      "filled with `fill`, but in columns that `may_lack` values, where they are NaN or, in lists, None.");
   module.def(
       "remote_files",
       [](const std::string& uri) { return std::const_pointer_cast<data::Files>(data::remote_files(uri)); }, "uri"_a,

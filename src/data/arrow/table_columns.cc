@@ -49,8 +49,8 @@ class Appender {
     const auto cast = value_of(arrow::compute::Cast(array_, type), what_);
     const auto& typed = static_cast<const Array&>(*cast);
     for (int64_t row = 0; row < typed.length(); ++row) {
-      TW_REQUIRE(may_lack_ || typed.IsValid(row) || options_.nulls == Nulls::kFill, what_, " is null in row ", values.size(),
-                 kNullAdvice);
+      TW_REQUIRE(may_lack_ || typed.IsValid(row) || options_.nulls == Nulls::kFill, what_, " is null in row ",
+                 values.size(), kNullAdvice);
       values.push_back(typed.IsValid(row) ? T(typed.GetView(row)) : fill);
     }
   }

@@ -40,7 +40,8 @@ JNIEXPORT jlong JNICALL Java_io_thalweg_jni_NativePreparation_run(JNIEnv* env, j
                                                                   jobjectArray missing, jlong rows, jlong filled) {
   return guarded<jlong>(env, 0, [&]() -> jlong {
     std::vector<std::string> texts;
-    const std::vector<tw_row_column> columns = columns_from(env, {names, dtypes, values, offsets, missing}, rows, &texts);
+    const std::vector<tw_row_column> columns =
+        columns_from(env, {names, dtypes, values, offsets, missing}, rows, &texts);
     if (env->ExceptionCheck()) return 0;
     tw_result* inputs = nullptr;
     const tw_status status = tw_preparation_run(object_from<tw_preparation>(preparation), columns.data(),
