@@ -1,5 +1,7 @@
 """Columns of tables as the engine's features take them: arrays of numbers and lists of texts."""
 
+import datetime
+
 import numpy
 
 from thalweg import _inputs
@@ -26,12 +28,32 @@ def _numbers(values):
     if _is_arrow(values):
         if str(values.type).startswith(("string", "large_string", "dictionary")):
             return None
+        values = values.cast("timestamp[s]", safe=False) if str(values.type).startswith(("date", "timestamp")) else values
         array = _inputs._arrow_array(values)
     elif hasattr(values, "to_numpy"):
-        array = _inputs._series_array(values)
+        # With a zone, pandas gives objects unless it is told.
+        zoned = getattr(getattr(values, "dtype", None), "tz", None) is not None
+        array = values.to_numpy("datetime64[s]") if zoned else _inputs._series_array(values)
     else:
         array = numpy.asarray(values)
+    if array.dtype == object and len(array) > 0 and all(isinstance(value, datetime.date) for value in array):
+        array = numpy.array([_without_zone(value) for value in array], "datetime64[s]")
+    if array.dtype.kind == "M":
+        return _seconds(array)
     return array if array.dtype.kind in "fiub" else None
+
+
+def _without_zone(time):
+    """A date, or a time in UTC."""
+    zone = getattr(time, "tzinfo", None)
+    return time if zone is None else time.astimezone(datetime.timezone.utc).replace(tzinfo=None)
+
+
+def _seconds(times):
+    """Since 1970, in UTC; those that are missing are NaN."""
+    seconds = times.astype("datetime64[s]").astype("int64")
+    absent = numpy.isnat(times)
+    return numpy.where(absent, numpy.nan, seconds) if absent.any() else seconds
 
 
 def _texts(values, name):

@@ -1,8 +1,7 @@
 // Copyright The Thalweg Authors. SPDX-License-Identifier: Apache-2.0
-#include "data/feature_statistic.h"
-
 #include <gtest/gtest.h>
 
+#include "data/features/statistic.h"
 #include "support/error_text.h"
 
 namespace thalweg::data {
@@ -35,6 +34,7 @@ TEST(FeatureStatistic, PartsLearnWhatTheWholeLearns) {
   const std::vector<Feature> kinds = {StringIndex{"city"},
                                       MinMaxScale{"complete"},
                                       OneHot{"age"},
+                                      QuantileBin{"complete", 5},
                                       Impute{"fare", With::kMedian},
                                       Impute{"fare", With::kMostFrequent},
                                       Impute{"city", With::kMostFrequent}};

@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <cmath>
 #include <limits>
 #include <set>
 
@@ -118,6 +119,12 @@ TEST(Features, JsonOfAHostileFileIsRefused) {
       {R"([{"kind": "min_max_scale", "column": "x", "low": 2, "high": 1}])", "min_max_scale: low and high"},
       {R"([{"kind": "standard_scale", "column": "x", "deviation": -1}])", "standard_scale: mean and deviation"},
       {R"([{"kind": "string_index", "column": "x", "categories": ["a", "a"]}])", "a category occurs twice"},
+      {R"([{"kind": "string_index", "column": "x", "min_count": 0}])", "min_count must be positive"},
+      {R"([{"kind": "quantile_bin", "column": "x", "bins": 1}])", "bins must be in [2, 100000]"},
+      {R"([{"kind": "quantile_bin", "column": "x", "edges": [2, 1]}])", "edges must be numbers, each larger"},
+      {R"([{"kind": "power", "column": "x", "exponent": 0}])", "exponent must be a positive number"},
+      {R"([{"kind": "date_parts", "column": "x", "parts": ["moon"]}])", "parts are among year, month"},
+      {R"([{"kind": "date_parts", "column": "x", "parts": []}])", "needs parts"},
       {R"([{"kind": "impute", "column": "x", "with": "mode"}])", "impute: with cannot be \"mode\""},
       {R"([{"kind": "impute", "column": "x", "with": "mean", "value": "a"}])", "a text is no mean and no median"},
       {R"([{"kind": "impute", "column": "x", "value": true}])", "must be number"},
@@ -247,6 +254,83 @@ TEST(Features, ColumnsThatMayLackValuesAreThoseImputedFirst) {
   EXPECT_EQ(features.imputed(), Names{"fare"}) << "age is crossed before, and crossing makes both";
   EXPECT_EQ(features.for_columns({"fare_missing"}).sources({"fare_missing"}), Names{"fare"});
   EXPECT_EQ(features.for_columns({"fare_missing"}).features().size(), 1U) << "the scale does not concern it";
+}
+
+TEST(Features, RareTextsAreLeftOut) {
+  const std::vector<std::string> cities = {"Rome", "Oslo", "Lima", "Oslo", "Rome", "Bern", "Oslo"};
+  const auto kept = [&](StringIndex index) {
+    std::vector<Column> columns = {{"city", cities}};
+    Features features({std::move(index)});
+    features.fit(columns);
+    return std::get<StringIndex>(features.features()[0]).categories;
+  };
+  using Names = std::vector<std::string>;
+  EXPECT_EQ(kept({.column = "city", .min_count = 2}), (Names{"Oslo", "Rome"}));
+  EXPECT_EQ(kept({.column = "city", .most = 3}), (Names{"Bern", "Oslo", "Rome"}))
+      << "Bern and Lima are equally frequent";
+  EXPECT_EQ(kept({.column = "city", .min_count = 2, .most = 1}), Names{"Oslo"});
+}
+
+TEST(Features, QuantileBinsHoldAsMuchEach) {
+  std::vector<double> values;
+  for (int i = 0; i < 100; ++i) values.push_back((i * 37) % 100);
+  std::vector<Column> columns = {{"x", values}};
+  Features features({QuantileBin{"x", 4}});
+  features.fit(columns);
+  EXPECT_EQ(std::get<QuantileBin>(features.features()[0]).edges, (std::vector<double>{24.75, 49.5, 74.25}));
+  std::vector<int> counts(4);
+  for (const float bin : ::thalweg::data::values(columns, "x")) ++counts[static_cast<size_t>(bin)];
+  EXPECT_EQ(counts, (std::vector<int>{25, 25, 25, 25}));
+  std::vector<Column> other = {{"x", std::vector<double>{-1e300, 24.75, 1e300}}};
+  features.apply(other);
+  EXPECT_EQ(::thalweg::data::values(other, "x"), (std::vector<float>{0, 1, 3}));
+  std::vector<Column> same = {{"x", std::vector<double>(50, 7)}};
+  Features one_value({QuantileBin{"x", 4}});
+  one_value.fit(same);
+  EXPECT_EQ(std::get<QuantileBin>(one_value.features()[0]).edges, std::vector<double>{7}) << "equal edges are one";
+}
+
+TEST(Features, CurvesKeepTheSign) {
+  std::vector<Column> columns = {{"x", std::vector<double>{-8, 0, 8}}, {"y", std::vector<int64_t>{-3, 0, 3}}};
+  Features({Power{"x", 1.0 / 3}, Log{"y"}}).apply(columns);
+  const std::vector<float> roots = values(columns, "x"), logs = values(columns, "y");
+  for (size_t i = 0; i < 3; ++i) {
+    EXPECT_NEAR(roots[i], (std::vector<float>{-2, 0, 2})[i], 1e-6);
+    EXPECT_NEAR(logs[i], (std::vector<double>{-std::log(4), 0, std::log(4)})[i], 1e-6);
+  }
+}
+
+TEST(Features, DatesHaveParts) {
+  const std::vector<std::string> parts = {"year", "month", "day", "weekday", "day_of_year", "hour", "minute"};
+  const std::vector<std::string> texts = {"1970-01-01", "2024-02-29T23:59:58Z", "1969-12-31 00:01",
+                                          "2026-11-19 12:30:00.125"};
+  const std::vector<int64_t> seconds = {0, 1709251198, -86340, 1795091400};
+  const std::vector<std::vector<float>> expected = {
+      {1970, 2024, 1969, 2026}, {1, 2, 12, 11}, {1, 29, 31, 19}, {3, 3, 2, 3},
+      {1, 60, 365, 323},        {0, 23, 0, 12}, {0, 59, 1, 30}};
+  for (const Column& given : {Column{"when", texts}, Column{"when", seconds}}) {
+    std::vector<Column> columns = {given};
+    Features({DateParts{"when", parts}}).apply(columns);
+    for (size_t i = 0; i < parts.size(); ++i) EXPECT_EQ(values(columns, "when_" + parts[i]), expected[i]) << parts[i];
+    EXPECT_EQ(columns.size(), parts.size()) << "the column itself is gone";
+  }
+  EXPECT_EQ(Features({DateParts{"when"}, MinMaxScale{"when_year"}}).sources({"when_year"}),
+            std::vector<std::string>{"when"});
+}
+
+TEST(Features, WhatIsNoDateIsNamed) {
+  for (const char* text : {"", "2026", "2026-13-01", "2026-02-30", "2026-03-01T", "2026-03-01 25:00", "2026-03-01 12:5",
+                           "-026-03-01", "2026-03-01 12:30+02:00", "01.03.2026"}) {
+    std::vector<Column> columns = {{"when", std::vector<std::string>{"2026-03-01", text}}};
+    EXPECT_NE(error_text([&] {
+                Features({DateParts{"when"}}).apply(columns);
+              }).find(" in row 1, which is no date as 2026-03-01"),
+              std::string::npos)
+        << text;
+  }
+  std::vector<Column> columns = {{"when", std::vector<double>{1e20}}};
+  EXPECT_EQ(error_text([&] { Features({DateParts{"when"}}).apply(columns); }),
+            "column 'when' holds 1e+20 in row 0, which is no number of seconds since 1970 in the years 0 to 9999");
 }
 
 }  // namespace

@@ -1,10 +1,11 @@
 // Copyright The Thalweg Authors. SPDX-License-Identifier: Apache-2.0
+#include "data/features/value_counts.h"
+
 #include <gtest/gtest.h>
 
 #include <algorithm>
 #include <random>
 
-#include "data/feature_statistic.h"
 #include "support/error_text.h"
 
 namespace thalweg::data {

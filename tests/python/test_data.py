@@ -1,5 +1,7 @@
 """thalweg.data: folders of images and tables, and what they say of bad files."""
 
+import datetime
+import json
 import multiprocessing
 import os
 import pathlib
@@ -243,6 +245,30 @@ def test_missing_values_are_filled_whatever_stands_for_them(tmp_path):
     pq.write_table(table, tmp_path / "rows.parquet")
     for given in (frame, table, rows, str(tmp_path / "rows.parquet"), table.to_pylist()):
         np.testing.assert_allclose(np.ravel(loaded.predict(given)), np.ravel(answers), rtol=1e-5)
+
+
+def test_dates_of_every_kind_of_table(tmp_path):
+    features = data.Features([{"kind": "date_parts", "column": "when", "parts": ["year", "weekday", "hour"]}])
+    texts = ["2026-03-01 14:05:00", "1999-12-31 23:59:59"]
+    times = np.array(texts, "datetime64[ns]")
+    table = pa.table({"when": times})
+    frame = table.to_pandas()
+    zoned = frame.assign(when=frame.when.dt.tz_localize("UTC").dt.tz_convert("Asia/Tokyo"))
+    pq.write_table(table, tmp_path / "when.parquet")
+    read = data.read_columns(str(tmp_path / "when.parquet"), ["when"])
+    python = [time.replace(tzinfo=datetime.timezone.utc) for time in frame.when.dt.to_pydatetime()]
+    for given in ({"when": texts}, {"when": times}, {"when": python}, table, frame, zoned, pa.Table.from_pandas(zoned), read):
+        found = data.stack_columns(features.apply(given), ["when_year", "when_weekday", "when_hour"])
+        np.testing.assert_array_equal(found, [[2026, 6, 14], [1999, 4, 23]])
+    dates = pa.table({"when": pa.array([datetime.date(2026, 3, 1)])})
+    for given in (dates, dates.to_pandas(), {"when": [datetime.date(2026, 3, 1)]}):
+        found = data.stack_columns(features.apply(given), ["when_year", "when_weekday", "when_hour"])
+        np.testing.assert_array_equal(found, [[2026, 6, 0]])
+    # One that is missing can be filled.
+    filled = data.Features([{"kind": "impute", "column": "when", "with": "constant", "value": 0}, *json.loads(features.to_json())])
+    for given in ({"when": np.array(["2026-03-01", "NaT"], "datetime64[s]")}, pa.table({"when": pa.array([times[0], None])}),
+                  frame.assign(when=[frame.when[0], None])):  # fmt: skip
+        np.testing.assert_array_equal(data.stack_columns(filled.apply(given), ["when_year"]), [[2026], [1970]])
 
 
 def test_what_nothing_fills_is_still_an_error():

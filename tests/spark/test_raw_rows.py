@@ -123,6 +123,20 @@ def test_missing_values_are_imputed_as_in_python(trips, rows, tmp_path):
             "note", "city", "nullif(street, '') as street", "fare", "age")).collect()
 
 
+def test_dates_and_times_have_parts(spark, tmp_path):
+    features = data.Features([{"kind": "date_parts", "column": name, "parts": ["year", "day_of_year", "hour"]} for name in ("day", "time", "text")])
+    inputs = [f"{name}_{part}" for name in ("day", "time", "text") for part in ("year", "day_of_year", "hour")]
+    model = thalweg.Model(nn.Linear(9, 1), [thalweg.Input((None, 9))])
+    model.save(str(tmp_path / "when.onnx"), features.metadata(inputs))
+    for zone in ("UTC", "Asia/Tokyo"):
+        session = spark.newSession()
+        session.conf.set("spark.sql.session.timeZone", zone)
+        rows = session.sql("SELECT date'2024-02-29' day, timestamp'2026-11-19T12:30:00Z' time, '1969-12-31 23:59' text")
+        found = thalweg.spark.Model.load(tmp_path / "when.onnx", output_cols=["y"], output_kinds=["value"]).transform(rows).first().y
+        expected = model(np.array([[2024, 60, 0, 2026, 323, 12, 1969, 365, 23]], "float32"))
+        assert found == pytest.approx(expected.item(), rel=1e-4), zone
+
+
 # ---- Lines of text
 
 LINES = [("good film", 1), ("bad film", 0), ("a good day", 1), ("a bad day", 0), ("", 0), ("Good, good!", 1)] * 20

@@ -25,6 +25,10 @@ struct Column {
 struct StringIndex {
   std::string column;
   std::vector<std::string> categories = {};
+  /// What is seen less often while fitting is left out, and of the rest all but so many that are seen most often; those
+  /// seen equally often are taken in the order of their bytes. 0: any number.
+  int64_t min_count = 1;
+  int64_t most = 0;
 };
 
 /// To [0, 1]; values beyond what was seen while fitting come out beyond that.
@@ -77,7 +81,37 @@ struct Impute {
   bool indicator = false;
 };
 
-using Feature = std::variant<StringIndex, MinMaxScale, StandardScale, HashBucket, CrossHash, OneHot, Impute>;
+/// Numbers to the bins 0, 1, ... that have about as many of the values seen while fitting each. Bin i holds what is at
+/// least edges[i - 1] and less than edges[i]; equal edges are one, so there may be fewer bins than asked for.
+struct QuantileBin {
+  std::string column;
+  int64_t bins = 10;
+  std::vector<double> edges = {};
+};
+
+/// x to log(1 + |x|) with the sign of x: long tails become short.
+struct Log {
+  std::string column;
+};
+
+/// x to |x|^exponent with the sign of x.
+struct Power {
+  std::string column;
+  double exponent = 0.5;
+};
+
+/// A point in time to whole numbers in columns `column`_year and so on; the column itself is gone. It is seconds since
+/// 1970 in UTC, as dates and timestamps of tables are read, or a text as "2026-03-01", "2026-03-01 14:05" or
+/// "2026-03-01T14:05:09Z".
+struct DateParts {
+  std::string column;
+  /// Of "year", "month" (1 to 12), "day" (1 to 31), "weekday" (0 is Monday), "day_of_year" (1 to 366), "hour",
+  /// "minute".
+  std::vector<std::string> parts = {"year", "month", "day", "weekday"};
+};
+
+using Feature = std::variant<StringIndex, MinMaxScale, StandardScale, HashBucket, CrossHash, OneHot, Impute,
+                             QuantileBin, Log, Power, DateParts>;
 
 /// Changes to columns, in order. Fitted once to the training data, then the same for every other table, also after a
 /// way through JSON.

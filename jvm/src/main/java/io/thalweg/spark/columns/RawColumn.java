@@ -8,12 +8,19 @@ import io.thalweg.ThalwegException;
 import java.io.Serializable;
 import java.nio.ByteBuffer;
 import java.nio.charset.StandardCharsets;
+import java.time.Instant;
+import java.time.LocalDate;
+import java.time.LocalDateTime;
+import java.time.ZoneOffset;
 import org.apache.spark.sql.Row;
 import org.apache.spark.sql.types.DataType;
+import org.apache.spark.sql.types.DateType;
 import org.apache.spark.sql.types.DecimalType;
 import org.apache.spark.sql.types.DoubleType;
 import org.apache.spark.sql.types.FloatType;
 import org.apache.spark.sql.types.StringType;
+import org.apache.spark.sql.types.TimestampNTZType;
+import org.apache.spark.sql.types.TimestampType;
 import org.apache.spark.storage.StorageUtils;
 
 /** A column as it is in a DataFrame, numbers or texts, for some rows at a time, in native memory that is used again. */
@@ -46,7 +53,7 @@ final class RawColumn implements AutoCloseable {
       if (type instanceof DoubleType || type instanceof FloatType || type instanceof DecimalType) {
         return Kind.FRACTIONS;
       }
-      if (ColumnReader.isNumber(type)) {
+      if (ColumnReader.isNumber(type) || type instanceof DateType || type instanceof TimestampType || type instanceof TimestampNTZType) {
         return Kind.WHOLE;
       }
       throw new ThalwegException(
@@ -56,6 +63,7 @@ final class RawColumn implements AutoCloseable {
   }
 
   private static final int FIRST_BYTES = 1 << 12;
+  private static final long SECONDS_OF_DAY = 24 * 60 * 60;
 
   private final Spec spec;
   private ByteBuffer values = Tensor.allocate(FIRST_BYTES);
@@ -92,8 +100,29 @@ final class RawColumn implements AutoCloseable {
     switch (spec.kind()) {
       case TEXTS -> addText(((String) value).getBytes(StandardCharsets.UTF_8));
       case FRACTIONS -> addFraction(((Number) value).doubleValue());
-      default -> roomFor(Long.BYTES).putLong(value instanceof Boolean flag ? (flag ? 1 : 0) : ((Number) value).longValue());
+      default -> roomFor(Long.BYTES).putLong(whole(value));
     }
+  }
+
+  /** Of times: seconds since 1970 in UTC. */
+  private static long whole(Object value) {
+    if (value instanceof Number number) {
+      return number.longValue();
+    }
+    if (value instanceof Boolean flag) {
+      return flag ? 1 : 0;
+    }
+    if (value instanceof java.sql.Date date) {
+      return date.toLocalDate().toEpochDay() * SECONDS_OF_DAY;
+    }
+    if (value instanceof LocalDate date) {
+      return date.toEpochDay() * SECONDS_OF_DAY;
+    }
+    if (value instanceof LocalDateTime time) {
+      return time.toEpochSecond(ZoneOffset.UTC);
+    }
+    Instant instant = value instanceof java.sql.Timestamp stamp ? stamp.toInstant() : (Instant) value;
+    return instant.getEpochSecond();
   }
 
   /** A row of zeros, or of an empty text. */

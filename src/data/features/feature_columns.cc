@@ -1,9 +1,10 @@
 // Copyright The Thalweg Authors. SPDX-License-Identifier: Apache-2.0
+#include "data/features/feature_columns.h"
+
 #include <algorithm>
 #include <charconv>
 
-#include "data/columns.h"
-#include "data/feature_columns.h"
+#include "data/features/columns.h"
 
 namespace thalweg::data {
 namespace {
@@ -32,6 +33,10 @@ std::vector<std::string> columns_read_by(const Feature& feature) {
 bool makes_column(const Feature& feature, const std::string& name) {
   if (const auto* crossed = std::get_if<CrossHash>(&feature)) return name == crossed->name;
   if (const auto* hot = std::get_if<OneHot>(&feature)) return is_one_of(*hot, name);
+  if (const auto* date = std::get_if<DateParts>(&feature)) {
+    return std::any_of(date->parts.begin(), date->parts.end(),
+                       [&](const std::string& part) { return name == date->column + "_" + part; });
+  }
   const auto* filled = std::get_if<Impute>(&feature);
   if (filled != nullptr && filled->indicator && name == name_of_indicator(*filled)) return true;
   return name == columns_read_by(feature)[0];

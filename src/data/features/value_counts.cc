@@ -1,8 +1,9 @@
 // Copyright The Thalweg Authors. SPDX-License-Identifier: Apache-2.0
+#include "data/features/value_counts.h"
+
 #include <algorithm>
 #include <cmath>
 
-#include "data/feature_statistic.h"
 #include "thalweg/error.h"
 
 namespace thalweg::data {

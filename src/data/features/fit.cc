@@ -1,12 +1,11 @@
 // Copyright The Thalweg Authors. SPDX-License-Identifier: Apache-2.0
-#include "thalweg/data/features_fit.h"
-
 #include <algorithm>
 #include <nlohmann/json.hpp>
 
-#include "data/feature_columns.h"
-#include "data/feature_statistic.h"
+#include "data/features/feature_columns.h"
+#include "data/features/statistic.h"
 #include "data/json_keys.h"
+#include "thalweg/data/features_fit.h"
 
 namespace thalweg::data {
 namespace {
@@ -22,7 +21,7 @@ class Pending {
     const std::vector<std::string> columns = columns_read_by(feature);
     return std::any_of(columns.begin(), columns.end(), [&](const std::string& column) {
       return std::any_of(makers_.begin(), makers_.end(), [&](const Feature* maker) {
-        // A one-hot takes its column away.
+        // Some take their column away.
         return makes_column(*maker, column) || columns_read_by(*maker)[0] == column;
       });
     });
@@ -136,7 +135,9 @@ void FeaturesFit::take_sizes_from_categories() {
     for (size_t before = i; before-- > 0;) {
       if (!makes_column(features[before], hot->column)) continue;
       const auto* index = std::get_if<StringIndex>(&features[before]);
-      if (index != nullptr && learned_[before] && !index->categories.empty()) {
+      // With categories left out, one more number occurs in the rows; perhaps.
+      const bool all_kept = index != nullptr && index->min_count == 1 && index->most == 0;
+      if (all_kept && learned_[before] && !index->categories.empty()) {
         hot->size = static_cast<int64_t>(index->categories.size());
         learned_[i] = true;
       }

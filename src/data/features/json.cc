@@ -1,21 +1,24 @@
 // Copyright The Thalweg Authors. SPDX-License-Identifier: Apache-2.0
-#include "data/features_json.h"
+#include "data/features/json.h"
 
-#include <cmath>
 #include <nlohmann/json.hpp>
-#include <unordered_set>
 
 #include "base/text.h"
+#include "data/features/kinds.h"
 #include "data/json_keys.h"
 
 namespace thalweg::data {
 
-NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE_WITH_DEFAULT(StringIndex, column, categories)
+NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE_WITH_DEFAULT(StringIndex, column, categories, min_count, most)
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE_WITH_DEFAULT(MinMaxScale, column, low, high)
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE_WITH_DEFAULT(StandardScale, column, mean, deviation)
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE_WITH_DEFAULT(HashBucket, column, buckets)
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE_WITH_DEFAULT(CrossHash, columns, name, buckets)
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE_WITH_DEFAULT(OneHot, column, size)
+NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE_WITH_DEFAULT(QuantileBin, column, bins, edges)
+NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE_WITH_DEFAULT(Log, column)
+NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE_WITH_DEFAULT(Power, column, exponent)
+NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE_WITH_DEFAULT(DateParts, column, parts)
 
 NLOHMANN_JSON_SERIALIZE_ENUM(Impute::With, {{Impute::With::kMean, "mean"},
                                             {Impute::With::kMedian, "median"},
@@ -46,37 +49,8 @@ using Json = nlohmann::json;
 
 /// One for each alternative of Feature, in its order.
 constexpr std::array<const char*, std::variant_size_v<Feature>> kKinds = {
-    "string_index", "min_max_scale", "standard_scale", "hash_bucket", "cross_hash", "one_hot", "impute"};
-
-/// What is wrong with a feature's parameters, or null.
-struct Complaint {
-  const char* operator()(const StringIndex& f) const {
-    const std::unordered_set<std::string_view> different(f.categories.begin(), f.categories.end());
-    return different.size() == f.categories.size() ? nullptr : "a category occurs twice";
-  }
-  const char* operator()(const MinMaxScale& f) const {
-    const bool good = std::isfinite(f.low) && std::isfinite(f.high) && f.low <= f.high;
-    return good ? nullptr : "low and high must be numbers, the smaller first";
-  }
-  const char* operator()(const StandardScale& f) const {
-    const bool good = std::isfinite(f.mean) && std::isfinite(f.deviation) && f.deviation >= 0;
-    return good ? nullptr : "mean and deviation must be numbers, the deviation not negative";
-  }
-  const char* operator()(const HashBucket& f) const { return f.buckets > 0 ? nullptr : "buckets must be positive"; }
-  const char* operator()(const CrossHash& f) const {
-    if (f.columns.empty() || f.name.empty()) return "needs columns, and a name for what becomes of them";
-    return f.buckets > 0 ? nullptr : "buckets must be positive";
-  }
-  const char* operator()(const OneHot& f) const {
-    return f.size >= 0 && f.size <= kMostOneHot ? nullptr : "size must be in [0, 1000000]";
-  }
-  const char* operator()(const Impute& f) const {
-    const auto* number = std::get_if<double>(&f.value);
-    if (number != nullptr) return std::isfinite(*number) ? nullptr : "value must be a number or a text";
-    const bool of_numbers = f.with == Impute::With::kMean || f.with == Impute::With::kMedian;
-    return of_numbers ? "a text is no mean and no median" : nullptr;
-  }
-};
+    "string_index", "min_max_scale", "standard_scale", "hash_bucket", "cross_hash", "one_hot", "impute",
+    "quantile_bin", "log",           "power",          "date_parts"};
 
 Json json_of(const Feature& feature) {
   Json json = std::visit([](const auto& f) { return Json(f); }, feature);
@@ -110,7 +84,7 @@ void check_feature(const Feature& feature) {
     if constexpr (requires { f.column; }) {
       if (f.column.empty()) return "needs a column";
     }
-    return Complaint()(f);
+    return complaint_of(f);
   };
   const char* complaint = std::visit(complain, feature);
   TW_REQUIRE(complaint == nullptr, name_of(feature), ": ", complaint);

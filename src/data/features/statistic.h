@@ -1,12 +1,11 @@
 // Copyright The Thalweg Authors. SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <map>
 #include <memory>
 #include <nlohmann/json.hpp>
 #include <vector>
 
-#include "thalweg/data/features.h"
+#include "data/features/columns.h"
 
 namespace thalweg::data {
 
@@ -26,26 +25,24 @@ class FeatureStatistic {
 /// Null if the feature has nothing to learn.
 std::unique_ptr<FeatureStatistic> statistic_for(const Feature& feature);
 
-/// How often each value occurs: exactly, up to some number of different ones; of more, neighbours are put together, so
-/// that the ranks of what `at` finds are off by at most a few hundred-thousandths of all.
-class ValueCounts {
+/// Of the feature kind `F`, whose only column is read.
+template <typename F>
+class OfKind : public FeatureStatistic {
  public:
-  void add(double value, int64_t count = 1);
-  int64_t total() const { return total_; }
-  /// The value at this part of all, 0.5 for the median; the mean of the two in the middle where there are two. At least
-  /// one must have been added.
-  double at(double part) const;
-  /// The one seen most; of several the smallest.
-  double most_frequent() const;
-  nlohmann::json state() const;
-  void merge(const nlohmann::json& state);
+  explicit OfKind(const F& feature) : column_(feature.column) {}
+
+  void see(const std::vector<Column>& columns) final { see(find_column(columns, column_)); }
+  void teach(Feature& feature) const final { teach(std::get<F>(feature)); }
+
+ protected:
+  virtual void see(const Column& column) = 0;
+  virtual void teach(F& feature) const = 0;
+
+  void require_rows(int64_t rows) const { TW_REQUIRE(rows > 0, "column '", column_, "' has no rows to fit to"); }
+  const std::string& column() const { return column_; }
 
  private:
-  void put_neighbours_together();
-  double ranked(int64_t rank) const;
-
-  std::map<double, int64_t> counts_;
-  int64_t total_ = 0;
+  const std::string column_;
 };
 
 }  // namespace thalweg::data

@@ -1,5 +1,5 @@
 // Copyright The Thalweg Authors. SPDX-License-Identifier: Apache-2.0
-#include "data/columns.h"
+#include "data/features/columns.h"
 
 #include <algorithm>
 #include <cmath>
@@ -9,8 +9,6 @@ namespace thalweg::data {
 int64_t Column::rows() const {
   return std::visit([](const auto& all) { return static_cast<int64_t>(all.size()); }, values);
 }
-
-std::string name_of_indicator(const Impute& feature) { return feature.column + "_missing"; }
 
 void require_present(const Column& column) {
   const auto first = std::find(column.missing.begin(), column.missing.end(), true);
