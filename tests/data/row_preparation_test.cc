@@ -48,6 +48,7 @@ TEST(RowPreparation, MissingRowsAreCopiesOfTheLast) {
   const Tensor filled = rows.make(one, 3)[0];
   EXPECT_EQ(filled.shape(), Shape({3, 2}));
   EXPECT_EQ(elements<float>(filled), (std::vector<float>{0, 2, 0, 2, 0, 2}));
+  EXPECT_EQ(rows.make({{"city", Names{}}, {"fare", std::vector<double>{}}}, 0)[0].shape(), Shape({0, 2}));
   EXPECT_EQ(error_text([&] {
               rows.make({{"city", Names{}}, {"fare", std::vector<double>{}}}, 2);
             }),

@@ -86,7 +86,12 @@ def test_unknown_arguments_are_told_by_the_names_of_python(spark):
     with pytest.raises(TypeError, match=r"no parameter learn_rate \(did you mean learning_rate\?\).* feature_cols,.* num_workers,") as caught:
         estimator(learn_rate=1)
     assert "learningRate" not in str(caught.value)
-    with pytest.raises(TypeError, match=r"no parameter features \(did you mean feature_cols\?\)"):
+    with pytest.raises(TypeError, match=r"no parameter feature_columns \(did you mean feature_cols\?\)"):
+        estimator(feature_columns=["x"])
+
+
+def test_columns_are_no_features(spark):
+    with pytest.raises(TypeError, match=r"features=\['x'\] is neither .*; the columns to train on are feature_cols"):
         estimator(features=["x"])
 
 

@@ -238,7 +238,7 @@ def test_features_that_cannot_be_fitted_are_told(with_gaps, spark):
         thalweg.spark.fit_features(with_gaps, [{"kind": "one_hat"}])
     with pytest.raises(thalweg.Error, match="column 'age' has no rows to fit to"):
         thalweg.spark.fit_features(with_gaps.where("false"), [{"kind": "min_max_scale", "column": "age"}])
-    with pytest.raises(TypeError, match="features"):
+    with pytest.raises(TypeError, match="features=3 is neither"):
         thalweg.spark.fit_features(with_gaps, 3)
     with pytest.raises(ValueError, match="bad_rows is 'drop'"):
         thalweg.spark.fit_features(with_gaps, GAPS, bad_rows="drop")

@@ -3,7 +3,6 @@
 import json
 
 from thalweg import data
-from thalweg.spark.arguments import named
 from thalweg.spark.errors import engine_errors
 from thalweg.spark.jar import java_class
 
@@ -20,7 +19,7 @@ def fit_features(frame, features, bad_rows="fail"):
     """
     if bad_rows not in ("fail", "skip"):
         raise ValueError(f"bad_rows is {bad_rows!r}, neither 'fail' nor 'skip'")
-    text = named("features", features_json, features)
+    text = features_json(features)
     with engine_errors():
         fitted = java_class(frame.sparkSession, "FittedFeatures").fit(frame._jdf, text, bad_rows == "skip")
     return data.Features.from_json(fitted)
@@ -32,6 +31,7 @@ def features_json(features):
         return features.to_json()
     if isinstance(features, str):
         return features
-    if isinstance(features, (list, tuple)):
+    if isinstance(features, (list, tuple)) and all(isinstance(feature, dict) for feature in features):
         return json.dumps(list(features))
-    raise TypeError(f"{features!r} is neither thalweg.data.Features, nor a list of dicts, nor JSON")
+    raise TypeError(f"features={features!r} is neither thalweg.data.Features, nor a list of dicts such as "
+                    "{'kind': 'standard_scale', 'column': 'x'}, nor JSON; the columns to train on are feature_cols")

@@ -18,7 +18,7 @@ namespace {
 namespace ds = arrow::dataset;
 
 /// A point in time.
-bool is_time(arrow::Type::type id) {
+bool is_point_in_time(arrow::Type::type id) {
   return id == arrow::Type::TIMESTAMP || id == arrow::Type::DATE32 || id == arrow::Type::DATE64;
 }
 
@@ -26,7 +26,8 @@ bool is_time(arrow::Type::type id) {
 Column empty_column(const arrow::Field& field, const std::string& uri) {
   const arrow::Type::type id = field.type()->id();
   if (arrow::is_floating(id) || arrow::is_decimal(id)) return {field.name(), std::vector<double>()};
-  if (arrow::is_integer(id) || id == arrow::Type::BOOL || is_time(id)) return {field.name(), std::vector<int64_t>()};
+  if (arrow::is_integer(id) || id == arrow::Type::BOOL || is_point_in_time(id))
+    return {field.name(), std::vector<int64_t>()};
   TW_REQUIRE(arrow::is_base_binary_like(id) || id == arrow::Type::DICTIONARY, uri, ": column '", field.name(),
              "' holds ", field.type()->ToString(), ", which is neither number nor text");
   return {field.name(), std::vector<std::string>()};
@@ -42,7 +43,7 @@ class Appender {
     append<arrow::DoubleArray>(arrow::float64(), options_.fill, values);
   }
   void operator()(std::vector<int64_t>& values) const {
-    if (is_time(array_.type_id())) {
+    if (is_point_in_time(array_.type_id())) {
       const auto seconds = value_of(arrow::compute::Cast(array_, arrow::timestamp(arrow::TimeUnit::SECOND),
                                                          arrow::compute::CastOptions::Unsafe()),
                                     what_);

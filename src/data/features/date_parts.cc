@@ -35,10 +35,7 @@ constexpr std::array<Part, 7> kParts = {{
     {"year", [](sys_seconds time) { return int64_t{static_cast<int>(date_of(time).year())}; }},
     {"month", [](sys_seconds time) { return int64_t{static_cast<unsigned>(date_of(time).month())}; }},
     {"day", [](sys_seconds time) { return int64_t{static_cast<unsigned>(date_of(time).day())}; }},
-    {"weekday",
-     [](sys_seconds time) {
-       return int64_t{std::chrono::weekday(floor<days>(time)).iso_encoding()} - 1;
-     }},
+    {"weekday", [](sys_seconds time) { return int64_t{std::chrono::weekday(floor<days>(time)).iso_encoding()} - 1; }},
     {"day_of_year",
      [](sys_seconds time) {
        const sys_days begin(date_of(time).year() / std::chrono::January / 1);
@@ -127,8 +124,8 @@ std::vector<sys_seconds> times_of(const Column& column) {
     return times;
   }
   for (const double seconds : numbers_of(column)) {
-    TW_REQUIRE(seconds >= static_cast<double>(kLeastSeconds) && seconds <= static_cast<double>(kMostSeconds), "column '",
-               column.name, "' holds ", seconds, " in row ", times.size(),
+    TW_REQUIRE(seconds >= static_cast<double>(kLeastSeconds) && seconds <= static_cast<double>(kMostSeconds),
+               "column '", column.name, "' holds ", seconds, " in row ", times.size(),
                ", which is no number of seconds since 1970 in the years 0 to 9999");
     times.emplace_back(std::chrono::seconds(static_cast<int64_t>(std::floor(seconds))));
   }

@@ -6,8 +6,8 @@
 
 #include "data/features/statistic.h"
 
-/// What each kind of feature is, in the file of its name: how it changes columns, what it learns of rows, and which of its
-/// parameters make no sense.
+/// What each kind of feature is, in the file of its name: how it changes columns, what it learns of rows, and which of
+/// its parameters make no sense.
 namespace thalweg::data {
 
 /// Changes the columns. Throws Error that names the column that it cannot change.

@@ -51,7 +51,7 @@ public final class PreparedInputs implements RowInputs {
       for (String name : text != null ? List.of(text) : needs.columns()) {
         prepared.columns.add(RawColumn.Spec.of(name, source, needs.imputed().contains(name), nanAllowed));
       }
-      prepared.tryOneRow(preparation, inputs);
+      prepared.tryNoRows(preparation, inputs);
     }
     return prepared;
   }
@@ -68,14 +68,14 @@ public final class PreparedInputs implements RowInputs {
   }
 
   /** Before there are any: types of columns that do not fit are told by the driver. */
-  private void tryOneRow(Preparation preparation, List<ValueInfo> inputs) {
-    try (RawColumns row = new RawColumns(columns)) {
-      row.addExample();
-      try (Result result = preparation.run(row.values(), 1, 1)) {
-        for (int i = 0; i < inputs.size(); ++i) {
-          Tensor tensor = result.tensor(i);
-          made.add(new ValueInfo(inputs.get(i).name(), tensor.dtype(), tensor.dims()));
-        }
+  private void tryNoRows(Preparation preparation, List<ValueInfo> inputs) {
+    try (RawColumns none = new RawColumns(columns);
+        Result result = preparation.run(none.values(), 0, 0)) {
+      for (int i = 0; i < inputs.size(); ++i) {
+        Tensor tensor = result.tensor(i);
+        long[] dims = tensor.dims().clone();
+        dims[0] = 1;
+        made.add(new ValueInfo(inputs.get(i).name(), tensor.dtype(), dims));
       }
     }
   }

@@ -125,14 +125,7 @@ final class RawColumn implements AutoCloseable {
     return instant.getEpochSecond();
   }
 
-  /** A row of zeros, or of an empty text. */
-  void addExample() {
-    addNothing();
-    if (missing != null) {
-      missing.put((byte) 0);
-    }
-  }
-
+  /** A row of zero, or of an empty text. */
   private void addNothing() {
     if (offsets != null) {
       addText(new byte[0]);

@@ -29,12 +29,6 @@ final class RawColumns implements AutoCloseable {
     }
   }
 
-  /** A row of zeros and empty texts. */
-  void addExample() {
-    columns.forEach(RawColumn::addExample);
-    ++rows;
-  }
-
   void removeLast() {
     columns.forEach(RawColumn::removeLast);
     --rows;
