@@ -5,13 +5,10 @@
 #include <unordered_set>
 
 #include "base/text.h"
-#include "graph/op_registry.h"
+#include "graph/meaning.h"
 
 namespace thalweg {
 namespace {
-
-/// Of the names of ONNX's own operators.
-constexpr std::string_view kStandardPrefix = "onnx.";
 
 void require_countable(const std::string& what, const TensorType& type) {
   int64_t count = 1;
@@ -29,8 +26,7 @@ const std::string& Node::op_name() const { return op_->name; }
 std::string describe(const Node& node) {
   if (node.op().infer) return node.op_name() + " '" + node.name() + "'";
   // A standard operator, by the name that it has in files; a file may give a node any name.
-  const std::string& op = node.op_name();
-  return (op.starts_with(kStandardPrefix) ? op.substr(kStandardPrefix.size()) : op) + " " + printable(node.name());
+  return name_in_files(node.op()) + " " + printable(node.name());
 }
 
 void Value::raise_untyped() const {

@@ -5,6 +5,7 @@
 #include <map>
 
 #include "base/text.h"
+#include "graph/meaning.h"
 #include "graph/one_to_one.h"
 
 namespace thalweg {
@@ -77,6 +78,7 @@ RegisterOp::RegisterOp(OpDef definition) {
   TW_REQUIRE(registry().emplace(name, std::move(definition)).second, "op '", name, "' is registered twice");
   for (const OnnxName& operator_name : standard) {
     const std::string family = operator_name.domain.empty() ? "onnx" : operator_name.domain;
+    const RegisterMeaning meaning(family + "." + operator_name.name, name);
     OpDef& composed = op_without_shapes(family + "." + operator_name.name);
     if (composed.compose) continue;
     composed.compose = one_to_one_rule(name, operator_name);
@@ -133,18 +135,7 @@ std::vector<std::string> op_names() {
 }
 
 const OpDef* op_of_onnx(const std::string& domain, const std::string& op_type) {
-  static const std::map<std::pair<std::string, std::string>, const OpDef*> named = [] {
-    std::map<std::pair<std::string, std::string>, const OpDef*> all;
-    for (const auto& [name, op] : registry()) {
-      for (const OnnxName& onnx : op.onnx) {
-        TW_REQUIRE(all.emplace(std::pair(onnx.domain, onnx.name), &op).second, "ONNX's ", onnx.name,
-                   " is a name of two ops");
-      }
-    }
-    return all;
-  }();
-  const auto found = named.find({domain, op_type});
-  return found != named.end() ? found->second : nullptr;
+  return op_of_standard((domain.empty() ? "onnx" : domain) + "." + op_type);
 }
 
 InferRule same_as_input() {

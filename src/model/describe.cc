@@ -7,23 +7,16 @@
 #include <sstream>
 
 #include "base/text.h"
+#include "graph/meaning.h"
 #include "thalweg/stored_types.h"
 
 namespace thalweg {
 namespace {
 
-constexpr std::string_view kStandardPrefix = "onnx.";
-
-/// As files call it.
-std::string operator_name(const Node& node) {
-  const std::string& op = node.op_name();
-  return op.starts_with(kStandardPrefix) ? op.substr(kStandardPrefix.size()) : op;
-}
-
 void count_nodes(const Graph& graph, ModelSummary& summary) {
   for (const auto& node : graph.nodes()) {
     ++summary.nodes;
-    ++summary.operators[operator_name(*node)];
+    ++summary.operators[name_in_files(node->op())];
     for (const auto& [name, item] : node->attrs().items()) {
       if (const auto* body = std::get_if<std::shared_ptr<Graph>>(&item)) count_nodes(**body, summary);
     }
@@ -55,7 +48,7 @@ std::vector<ValueDescription> describe_values(const std::vector<Value*>& values)
       description.dimension_names.resize(static_cast<size_t>(value->shape().rank()));
     }
     if (value->producer() == nullptr) continue;
-    description.made_by = operator_name(*value->producer());
+    description.made_by = name_in_files(value->producer()->op());
     std::transform(description.made_by.begin(), description.made_by.end(), description.made_by.begin(),
                    [](unsigned char letter) { return std::tolower(letter); });
   }

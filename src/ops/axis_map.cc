@@ -160,11 +160,12 @@ AxisMaps interpolation_maps(const Attributes& attrs, const Shape& x, const Shape
 }
 
 AxisMaps spatial_maps(const Node& node) {
-  const bool gradient = node.op_name().ends_with("_grad");
+  const std::string& op = node.op_name();
+  const bool gradient = op == op::kAvgPoolGrad || op == op::kMaxPoolGrad || op == op::kInterpolateGrad;
+  const bool resizes = op == op::kInterpolate || op == op::kInterpolateGrad;
   const Shape& x = gradient ? node.output()->shape() : node.input(0)->shape();
   const Shape& y = gradient ? node.input(0)->shape() : node.output()->shape();
-  AxisMaps maps = node.op_name().starts_with(op::kInterpolate.name) ? interpolation_maps(node.attrs(), x, y)
-                                                                    : pool_maps(node.attrs(), x, y);
+  AxisMaps maps = resizes ? interpolation_maps(node.attrs(), x, y) : pool_maps(node.attrs(), x, y);
   if (gradient) {
     for (AxisMap& map : maps) map = map.transposed();
   }

@@ -18,5 +18,7 @@ inline constexpr OpId kRandomNormal{"random_normal"};
 inline constexpr OpId kRandomUniform{"random_uniform"};
 inline constexpr OpId kRoiAlign{"roi_align"};
 inline constexpr OpId kRoiAlignGrad{"roi_align_grad"};
+inline constexpr OpId kSlogdet{"slogdet"};
+inline constexpr OpId kSolve{"solve"};
 
 }  // namespace thalweg::op

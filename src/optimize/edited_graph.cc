@@ -4,13 +4,13 @@
 #include <algorithm>
 #include <unordered_set>
 
+#include "formats/onnx/upgrade.h"
 #include "graph/compose.h"
+#include "graph/meaning.h"
 #include "model/model_impl.h"
 
 namespace thalweg {
 namespace {
-
-constexpr const char* kFamily = "onnx.";
 
 bool is_held(const Value* value) {
   return value->kind() == Value::Kind::kParameter || value->kind() == Value::Kind::kState;
@@ -30,13 +30,6 @@ void collect_read(const Graph& graph, std::unordered_set<std::string>& names) {
 
 }  // namespace
 
-bool is_one_of(const Node& node, std::initializer_list<const char*> op_types) {
-  return std::any_of(op_types.begin(), op_types.end(),
-                     [&](const char* op_type) { return node.op_name() == std::string(kFamily) + op_type; });
-}
-
-std::string label_of(const Node& node) { return describe(node); }
-
 EditedGraph::EditedGraph(onnx::ImportedModel model)
     : graph_(std::move(model.graph)), metadata_(std::move(model.metadata)), opset_(model.opset) {
   source_ = std::make_shared<const onnx::ImportedModel>(std::move(model));
@@ -50,13 +43,10 @@ EditedGraph::EditedGraph(const EditedGraph& other)
       metadata_(other.metadata_),
       opset_(other.opset_) {}
 
-void EditedGraph::set_opset(int64_t opset) {
-  opset_ = opset;
-  for (const auto& node : graph_->nodes()) {
-    if (node->op_name().starts_with(kFamily)) {
-      graph_->set_attribute(node.get(), ComposeContext::kOpsetAttribute, opset);
-    }
-  }
+std::vector<std::string> EditedGraph::upgrade() {
+  std::vector<std::string> obstacles = onnx::upgrade(*graph_, opset_);
+  if (obstacles.empty()) opset_ = std::max(opset_, onnx::kUpgradedOpset);
+  return obstacles;
 }
 
 Tensor EditedGraph::content(const std::string& name) const {
@@ -75,10 +65,11 @@ Tensor EditedGraph::weight(const Value* value) const {
   return is_held(value) ? content(value->name()) : value->data();
 }
 
-Value* EditedGraph::add(const std::string& op_type, std::vector<Value*> inputs, Attributes attrs,
-                        const std::string& name, size_t num_outputs) {
+Value* EditedGraph::add(OpId op, std::vector<Value*> inputs, Attributes attrs, const std::string& name,
+                        size_t num_outputs) {
   attrs.set(ComposeContext::kOpsetAttribute, opset_);
-  return graph_->add_untyped(kFamily + op_type, std::move(inputs), std::move(attrs), num_outputs, name)->output();
+  return graph_->add_untyped(standard_operator_of(op), std::move(inputs), std::move(attrs), num_outputs, name)
+      ->output();
 }
 
 void EditedGraph::replace(Value* from, Value* to) {
@@ -97,7 +88,7 @@ void EditedGraph::redirect_readers(const Value* from, Value* to) {
   }
   if (value != from) makers.clear();
   for (Node* reader : graph_->consumers(from)) {
-    if (makers.count(reader) > 0 || is_one_of(*reader, {"Shape"})) continue;
+    if (makers.count(reader) > 0) continue;
     std::vector<Value*> inputs = reader->inputs();
     std::replace(inputs.begin(), inputs.end(), const_cast<Value*>(from), to);
     graph_->set_inputs(reader, std::move(inputs));

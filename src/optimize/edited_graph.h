@@ -7,12 +7,10 @@
 #include <vector>
 
 #include "formats/onnx/import_graph.h"
+#include "graph/op_id.h"
 #include "thalweg/model.h"
 
 namespace thalweg {
-
-/// The version of ONNX's operators from which weights can have a scale for each channel.
-inline constexpr int64_t kOptimizedOpset = 13;
 
 /// A model from a file as a graph of standard operators that passes rewrite. Copies share the weights that they leave
 /// as they are, which stay in the file until somebody needs them.
@@ -27,20 +25,20 @@ class EditedGraph {
   Graph& graph() const { return *graph_; }
   const std::string& name() const { return source_->name; }
   int64_t opset() const { return opset_; }
-  /// For a graph all of whose nodes have the form that this version asks for.
-  void set_opset(int64_t opset);
+  /// Nodes get the form that onnx::kUpgradedOpset asks for, or stay as they are: then it returns those that cannot.
+  std::vector<std::string> upgrade();
 
   /// The f32 content of a parameter, state or constant; undefined if the value is none.
   Tensor weight(const Value* value) const;
   /// Whether `weight` gives one, without reading it.
   bool has_weight(const Value* value) const;
 
-  /// Appends a node of a standard operator; gives its first output, which has the same name.
-  Value* add(const std::string& op_type, std::vector<Value*> inputs, Attributes attrs, const std::string& name,
-             size_t num_outputs = 1);
+  /// Appends a node of the standard operator that stands for `op`, with inputs and attributes as files have them; gives
+  /// its first output, which has the same name.
+  Value* add(OpId op, std::vector<Value*> inputs, Attributes attrs, const std::string& name, size_t num_outputs = 1);
   /// Everybody, the outputs of the graph too, reads `to` in place of `from`, under the name that `from` had.
   void replace(Value* from, Value* to);
-  /// Nodes that read `from` read `to`, but for those that make `to`, and those that ask for its shape alone.
+  /// Nodes that read `from` read `to`, but for those that make `to`.
   void redirect_readers(const Value* from, Value* to);
   /// True if one node reads the value, and it is no output.
   bool has_one_reader(const Value* value) const;
@@ -66,10 +64,5 @@ class EditedGraph {
   std::map<std::string, std::string> metadata_;
   int64_t opset_ = 0;
 };
-
-/// True for nodes of one of these standard operators, as "Conv".
-bool is_one_of(const Node& node, std::initializer_list<const char*> op_types);
-/// How people know a node: its operator and its name.
-std::string label_of(const Node& node);
 
 }  // namespace thalweg

@@ -56,13 +56,6 @@ std::vector<Layer> by_damage(const EditedGraph& model, const std::map<std::strin
 
 }  // namespace
 
-Answers answers_of(const EditedGraph& model, const OptimizeOptions& options) {
-  const Model run = runner(model, options);
-  Answers answers;
-  for (const std::vector<Tensor>& batch : options.data) answers.push_back(run.predict(batch));
-  return answers;
-}
-
 Agreement agreement_of(const EditedGraph& model, const Answers& expected, const OptimizeOptions& options,
                        size_t batches) {
   const Model run = runner(model, options);

@@ -9,7 +9,6 @@ namespace thalweg {
 /// Answers of the f32 model to the data, a list of outputs for each batch.
 using Answers = std::vector<std::vector<Tensor>>;
 
-Answers answers_of(const EditedGraph& model, const OptimizeOptions& options);
 /// How well the model's answers agree with `expected`, over the first `batches` batches.
 Agreement agreement_of(const EditedGraph& model, const Answers& expected, const OptimizeOptions& options,
                        size_t batches);

@@ -1,6 +1,9 @@
 // Copyright The Thalweg Authors. SPDX-License-Identifier: Apache-2.0
 #include "optimize/layers.h"
 
+#include "graph/meaning.h"
+#include "ops/ids.h"
+
 namespace thalweg {
 namespace {
 
@@ -14,21 +17,21 @@ bool has_weight_of(const EditedGraph& model, const Node& node, Fits fits) {
 }  // namespace
 
 bool is_matrix_product(const EditedGraph& model, const Node& node) {
-  if (!is_one_of(node, {"MatMul", "Gemm"})) return false;
+  if (!means(node, op::kMatmul) && !means(node, op::kLinear)) return false;
   if (!has_weight_of(model, node, [](int rank) { return rank == 2; })) return false;
-  return is_one_of(node, {"MatMul"}) || (!node.attrs().flag("transA") && node.attrs().real("alpha", 1.0) == 1.0 &&
-                                         node.attrs().real("beta", 1.0) == 1.0);
+  return !node.attrs().flag("transA") && node.attrs().real("alpha", 1.0) == 1.0 &&
+         node.attrs().real("beta", 1.0) == 1.0;
 }
 
 bool is_layer(const EditedGraph& model, const Node& node) {
   return is_matrix_product(model, node) ||
-         (is_one_of(node, {"Conv"}) && has_weight_of(model, node, [](int rank) { return rank >= 3; }));
+         (means(node, op::kConv) && has_weight_of(model, node, [](int rank) { return rank >= 3; }));
 }
 
 std::vector<Layer> quantizable_layers(const EditedGraph& model) {
   std::vector<Layer> layers;
   for (const auto& node : model.graph().nodes()) {
-    if (is_layer(model, *node)) layers.push_back({node->output()->name(), label_of(*node)});
+    if (is_layer(model, *node)) layers.push_back({node->output()->name(), describe(*node)});
   }
   return layers;
 }

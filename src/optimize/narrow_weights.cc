@@ -5,6 +5,7 @@
 #include <cmath>
 
 #include "base/text.h"
+#include "ops/ids.h"
 #include "optimize/layers.h"
 
 namespace thalweg {
@@ -34,7 +35,7 @@ void narrow_weights(EditedGraph& model, DType dtype) {
     if (value->shape().num_elements() < kSmallest || graph.consumers(value).empty()) continue;
     const std::string& name = value->name();
     Value* narrow = graph.constant(narrowed(name, model.weight(value), dtype), name + "_" + name_of(dtype));
-    Value* wide = model.add("Cast", {narrow}, {{"to", static_cast<int64_t>(onnx::DataType::kFloat)}}, name + "_f32");
+    Value* wide = model.add(op::kCast, {narrow}, {{"to", static_cast<int64_t>(onnx::DataType::kFloat)}}, name + "_f32");
     model.redirect_readers(value, wide);
   }
   model.tidy();

@@ -8,13 +8,13 @@
 
 #include "base/cpu.h"
 #include "base/text.h"
+#include "formats/onnx/upgrade.h"
 #include "model/measure.h"
 #include "model/model_impl.h"
 #include "optimize/int8_search.h"
 #include "optimize/narrow_weights.h"
 #include "optimize/quantize_dynamic.h"
 #include "optimize/simplify_graph.h"
-#include "optimize/upgrade_operators.h"
 
 namespace thalweg {
 namespace {
@@ -80,7 +80,7 @@ class Optimizer {
     if (!has_data_) options_.data = {random_batch(original, options_.shapes)};
     for (const std::vector<Tensor>& batch : options_.data) expected_.push_back(original.predict(batch));
     simplify_graph(model_);
-    obstacles_ = upgrade_operators(model_);
+    obstacles_ = model_.upgrade();
     model_.set_metadata("thalweg.precision", "");
     if (options_.forms.empty()) choose_forms();
   }
@@ -132,7 +132,7 @@ class Optimizer {
 
   EditedGraph make_form(ModelForm form, FormReport& result) {
     TW_REQUIRE(obstacles_.empty() || form == ModelForm::kF32 || form == ModelForm::kF16, model_.name(), ": ",
-               name_of(form), " needs opset ", kOptimizedOpset, ", the model has ", model_.opset(),
+               name_of(form), " needs opset ", onnx::kUpgradedOpset, ", the model has ", model_.opset(),
                ", and these nodes cannot be converted; export the model anew:\n  ", join(obstacles_, "\n  "));
     EditedGraph model = model_;
     if (form == ModelForm::kInt8) {

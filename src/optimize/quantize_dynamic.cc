@@ -3,6 +3,7 @@
 
 #include <map>
 
+#include "ops/ids.h"
 #include "optimize/encode.h"
 #include "optimize/layers.h"
 #include "passes/rewrite.h"
@@ -10,7 +11,7 @@
 namespace thalweg {
 namespace {
 
-/// What DynamicQuantizeLinear makes of a value.
+/// What quantising a value by its range makes of it.
 struct Dynamic {
   Value* integers = nullptr;
   Value* scale = nullptr;
@@ -18,7 +19,7 @@ struct Dynamic {
 };
 
 Dynamic quantize_value(EditedGraph& model, Value* value) {
-  const Node* node = model.add("DynamicQuantizeLinear", {value}, {}, value->name() + "_quantized", 3)->producer();
+  const Node* node = model.add(op::kDynamicQuantize, {value}, {}, value->name() + "_quantized", 3)->producer();
   return {node->output(0), node->output(1), node->output(2)};
 }
 
@@ -27,14 +28,14 @@ Value* integer_product(EditedGraph& model, const Node& product, const Dynamic& x
   Graph& graph = model.graph();
   const std::string& name = product.output()->name();
   const Tensor stored = model.weight(product.input(1));
-  const bool by_rows = is_one_of(product, {"Gemm"}) && product.attrs().flag("transB");
+  const bool by_rows = product.attrs().flag("transB");
   const EncodedWeight weight = encode_weight(by_rows ? transposed_matrix(stored) : stored, 1);
-  Value* sum = model.add("MatMulInteger", {x.integers, graph.constant(weight.integers), x.zero}, {}, name + "_sum");
-  Value* real = model.add("Cast", {sum}, {{"to", static_cast<int64_t>(onnx::DataType::kFloat)}}, name + "_real");
-  Value* scale = model.add("Mul", {x.scale, graph.constant(weight.scales)}, {}, name + "_scale");
-  Value* scaled = model.add("Mul", {real, scale}, {}, name + "_product");
+  Value* sum = model.add(op::kMatmulInteger, {x.integers, graph.constant(weight.integers), x.zero}, {}, name + "_sum");
+  Value* real = model.add(op::kCast, {sum}, {{"to", static_cast<int64_t>(onnx::DataType::kFloat)}}, name + "_real");
+  Value* scale = model.add(op::kMul, {x.scale, graph.constant(weight.scales)}, {}, name + "_scale");
+  Value* scaled = model.add(op::kMul, {real, scale}, {}, name + "_product");
   Value* bias = product.input(2);
-  return bias != nullptr ? model.add("Add", {scaled, bias}, {}, name + "_biased") : scaled;
+  return bias != nullptr ? model.add(op::kAdd, {scaled, bias}, {}, name + "_biased") : scaled;
 }
 
 }  // namespace

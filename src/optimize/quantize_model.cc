@@ -5,6 +5,8 @@
 #include <map>
 #include <unordered_map>
 
+#include "graph/meaning.h"
+#include "ops/ids.h"
 #include "optimize/encode.h"
 #include "optimize/layers.h"
 #include "passes/rewrite.h"
@@ -12,10 +14,9 @@
 namespace thalweg {
 namespace {
 
-/// Ops whose result has the encoding of their input.
+/// Whether the result has the encoding of the input.
 bool moves_elements(const Node& node) {
-  return is_one_of(node, {"MaxPool", "Reshape", "Flatten", "Transpose", "Squeeze", "Unsqueeze"}) &&
-         node.outputs().size() == 1;
+  return meaning_of(node).has(Trait::kMovesElements) && node.outputs().size() == 1;
 }
 
 /// Which values are to be quantised, and whose range each takes: that of the value it only moves elements of.
@@ -28,7 +29,7 @@ class ValueChoice {
     }
     for (const Node* layer : layers_) choose(layer->input(0));
     for (const auto& node : model.graph().nodes()) {
-      if (is_one_of(*node, {"Add"})) choose_addend(*node);
+      if (means(*node, op::kAdd)) choose_addend(*node);
     }
   }
 
@@ -76,10 +77,9 @@ struct Encoding {
 };
 
 void quantize_value(EditedGraph& model, Value* value, const Encoding& encoding) {
-  Value* integers =
-      model.add("QuantizeLinear", {value, encoding.scale, encoding.zero}, {}, value->name() + "_quantized");
+  Value* integers = model.add(op::kQuantize, {value, encoding.scale, encoding.zero}, {}, value->name() + "_quantized");
   Value* back =
-      model.add("DequantizeLinear", {integers, encoding.scale, encoding.zero}, {}, value->name() + "_dequantized");
+      model.add(op::kDequantize, {integers, encoding.scale, encoding.zero}, {}, value->name() + "_dequantized");
   model.redirect_readers(value, back);
 }
 
@@ -89,15 +89,15 @@ Value* quantize_weight(EditedGraph& model, const Value* weight, int64_t axis, bo
   const Tensor content = model.weight(weight);
   const EncodedWeight encoded = encode_weight(transpose ? transposed_matrix(content) : content, static_cast<int>(axis));
   Value* zeros = graph.constant(Tensor::zeros(DType::kI8, encoded.scales.shape()));
-  return model.add("DequantizeLinear", {graph.constant(encoded.integers), graph.constant(encoded.scales), zeros},
+  return model.add(op::kDequantize, {graph.constant(encoded.integers), graph.constant(encoded.scales), zeros},
                    {{"axis", axis}}, weight->name() + "_dequantized");
 }
 
 void quantize_weights(EditedGraph& model, const std::vector<Node*>& layers) {
   std::map<std::pair<const Value*, bool>, Value*> weights;
   for (Node* layer : layers) {
-    const bool by_columns = is_one_of(*layer, {"MatMul"});
-    const bool transpose = is_one_of(*layer, {"Gemm"}) && !layer->attrs().flag("transB");
+    const bool by_columns = means(*layer, op::kMatmul);
+    const bool transpose = means(*layer, op::kLinear) && !layer->attrs().flag("transB");
     Value*& weight = weights[{layer->input(1), by_columns}];
     if (weight == nullptr) weight = quantize_weight(model, layer->input(1), by_columns ? 1 : 0, transpose);
     std::vector<Value*> inputs = layer->inputs();

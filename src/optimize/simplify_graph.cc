@@ -1,69 +1,88 @@
 // Copyright The Thalweg Authors. SPDX-License-Identifier: Apache-2.0
 #include "optimize/simplify_graph.h"
 
-#include <algorithm>
-#include <cmath>
-
+#include "graph/compose.h"
+#include "graph/meaning.h"
+#include "ops/ids.h"
 #include "passes/rewrite.h"
+#include "thalweg/ops.h"
+#include "thalweg/passes.h"
 
 namespace thalweg {
 namespace {
 
-/// The batch norm's statistics and scales by channel; empty if they are not all fixed.
-std::vector<Tensor> norm_parameters(const EditedGraph& model, const Node& norm) {
-  std::vector<Tensor> parameters;
-  for (size_t i = 1; i < 5; ++i) {
-    parameters.push_back(model.weight(norm.input(i)));
-    if (!parameters.back().defined()) return {};
+/// Whether the rule of the node's operator gives input 0 back before anything is known of it but what is constant.
+bool gives_back(const Node& node) {
+  if (!node.op().compose || node.op().impure || node.inputs().empty()) return false;
+  Graph aside("aside");
+  std::vector<Value*> inputs;
+  for (const Value* input : node.inputs()) {
+    const bool known = input != nullptr && input->kind() == Value::Kind::kConstant;
+    Value* unknown = aside.untyped_input("input" + std::to_string(inputs.size()));
+    inputs.push_back(known ? aside.constant(input->data()) : input != nullptr ? unknown : nullptr);
   }
-  return parameters;
+  try {
+    const std::vector<Value*> results = node.op().compose(ComposeContext(aside, node, inputs, nullptr));
+    return inputs[0] != nullptr && !results.empty() && results[0] == inputs[0];
+  } catch (const ContentNeeded&) {
+    return false;
+  } catch (const Error&) {
+    return false;  // most rules ask for the input's type
+  }
 }
 
-/// In training mode, with results that say so, it normalises by the batch.
-bool infers(const Node& norm) { return norm.attrs().flag(onnx::kLearns) || !norm.attrs().flag("training_mode"); }
+/// A node that does nothing at inference, and whose further outputs nobody reads.
+bool passes_on(const EditedGraph& model, const Node& node) {
+  for (size_t i = 1; i < node.outputs().size(); ++i) {
+    if (model.graph().is_output(node.output(i)) || !model.graph().consumers(node.output(i)).empty()) return false;
+  }
+  return gives_back(node) || (node.attrs().flag(onnx::kLearns) && meaning_of(node).has(Trait::kTrainingOnly));
+}
+
+/// The weights and the bias of a convolution once the batch norm that reads it is part of it; nothing if it cannot be.
+/// The passes of all models say so, of a graph of these two nodes.
+std::vector<Tensor> folded_terms(const EditedGraph& model, const Node& conv, const Node& norm) {
+  auto pair = std::make_unique<Graph>(model.name());
+  bool known = true;
+  const auto given = [&](const Value* value) -> Value* {
+    const Tensor content = model.weight(value);
+    known = known && (value == nullptr || content.defined());
+    if (value == nullptr || !content.defined()) return nullptr;
+    return value->kind() == Value::Kind::kState ? pair->state(value->name(), content) : pair->constant(content);
+  };
+  Value* weight = given(conv.input(1));
+  Value* bias = given(conv.input(2));
+  std::vector<Value*> inputs(1);
+  for (size_t i = 1; i < norm.inputs().size(); ++i) inputs.push_back(given(norm.input(i)));
+  if (!known || weight == nullptr || weight->shape().rank() < 3 || weight->shape().num_elements() == 0) return {};
+  std::vector<int64_t> window = weight->shape().dims();
+  window[0] = 1;
+  Value* x = pair->input("x", {DType::kF32, Shape(window)});
+  inputs[0] = pair->add(op::kConv, {x, weight, bias})->output();
+  pair->mark_output(norm.op().compose(ComposeContext(*pair, norm, inputs, nullptr))[0]);
+  to_inference(*pair);
+  fuse_for_inference(*pair);
+  const Node* product = pair->outputs()[0]->producer();
+  if (product->op_name() != op::kConv) return {};
+  pair->mark_output(product->input(2));
+  pair->replace_output(pair->outputs()[0], product->input(1));
+  pair->remove_dead_nodes();
+  InferenceOptions options;
+  options.threads = 1;
+  return Model(std::move(pair), options).predict({Tensor::zeros(DType::kF32, Shape(window))});
+}
 
 /// Takes the batch norm into the convolution, if that can be done.
 void fold_norm(EditedGraph& model, const Node& norm) {
   Node* conv = norm.input(0)->producer();
-  if (!infers(norm) || conv == nullptr || !is_one_of(*conv, {"Conv"}) || !model.has_one_reader(norm.input(0))) return;
-  const std::vector<Tensor> parameters = norm_parameters(model, norm);
-  const Tensor weight = model.weight(conv->input(1));
-  const bool has_bias = conv->input(2) != nullptr;
-  const Tensor bias = model.weight(conv->input(2));
-  if (parameters.empty() || !weight.defined() || (has_bias && !bias.defined())) return;
-  const int64_t channels = weight.shape()[0];
-  const bool fits = std::all_of(parameters.begin(), parameters.end(),
-                                [&](const Tensor& tensor) { return tensor.num_elements() == channels; });
-  if (!fits || (has_bias && bias.num_elements() != channels)) return;
-  const double epsilon = norm.attrs().real("epsilon", 1e-5F);
-  Tensor scaled = weight.clone();
-  Tensor shifted(DType::kF32, {channels});
-  const int64_t row = channels > 0 ? weight.num_elements() / channels : 0;
-  for (int64_t c = 0; c < channels; ++c) {
-    const auto at = [&](size_t i) { return static_cast<double>(parameters[i].data<float>()[c]); };
-    const double factor = at(0) / std::sqrt(at(3) + epsilon);
-    for (int64_t k = 0; k < row; ++k) {
-      float& element = scaled.data<float>()[c * row + k];
-      element = static_cast<float>(element * factor);
-    }
-    const double start = has_bias ? bias.data<float>()[c] : 0.0;
-    shifted.data<float>()[c] = static_cast<float>((start - at(2)) * factor + at(1));
-  }
+  if (conv == nullptr || !means(*conv, op::kConv) || !model.has_one_reader(norm.input(0))) return;
+  const std::vector<Tensor> terms = folded_terms(model, *conv, norm);
+  if (terms.empty()) return;
   Graph& graph = model.graph();
   const std::string name = conv->output()->name();
   graph.set_inputs(
-      conv, {conv->input(0), graph.parameter(name + "_weight", scaled), graph.parameter(name + "_bias", shifted)});
+      conv, {conv->input(0), graph.parameter(name + "_weight", terms[0]), graph.parameter(name + "_bias", terms[1])});
   model.replace(norm.output(), conv->output());
-}
-
-/// A Dropout whose mask is read, or that trains by itself, does more than to pass its input on.
-bool passes_on(const EditedGraph& model, const Node& node) {
-  if (is_one_of(node, {"Identity"})) return true;
-  if (!is_one_of(node, {"Dropout"})) return false;
-  for (size_t i = 1; i < node.outputs().size(); ++i) {
-    if (model.graph().is_output(node.output(i)) || !model.graph().consumers(node.output(i)).empty()) return false;
-  }
-  return node.input(2) == nullptr || node.attrs().flag(onnx::kLearns);
 }
 
 }  // namespace
@@ -72,7 +91,7 @@ void simplify_graph(EditedGraph& model) {
   for (Node* node : list_nodes(model.graph())) {
     if (passes_on(model, *node) && !model.graph().is_output(node->output())) {
       model.graph().replace(node->output(), node->input(0));
-    } else if (is_one_of(*node, {"BatchNormalization"})) {
+    } else if (means(*node, op::kBatchNormInference)) {
       fold_norm(model, *node);
     }
   }

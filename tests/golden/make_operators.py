@@ -314,6 +314,18 @@ def newest():
     m.write(by_definition=True)
 
 
+def early():
+    m = Models("microsoft_early", {"": 15, MS: 1})
+    m.case(MS, "Inverse", [f32(2, 3, 3)])
+    for mode in ("bilinear", "nearest", "bicubic"):
+        m.case(MS, "GridSample", [f32(1, 2, 3, 4), f32(1, 2, 3, 2, low=-1.3, high=1.3)], mode=mode, padding_mode="border")
+    m.case(MS, "Trilu", [f32(3, 4), Constant(num(-1, np.int64))], upper=0)
+    m.case(MS, "Range", [Constant(num(2)), Constant(num(9)), Constant(num(2.5))])
+    m.case(MS, "Pad", [f32(2, 3), Constant(np.array([1, 0, 0, 2], np.int64)), num(0.5)])
+    m.case(MS, "ExpandDims", [f32(2, 3), Constant(num(1, np.int32))])
+    m.write()
+
+
 if __name__ == "__main__":
-    for make in (quantized, lstm, fused, attention, classic, signal, newest):
+    for make in (quantized, lstm, fused, attention, classic, signal, newest, early):
         make()

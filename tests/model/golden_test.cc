@@ -49,7 +49,7 @@ INSTANTIATE_TEST_SUITE_P(All, OnnxGolden,
                                            Golden{"recurrent"}, Golden{"loop"}, Golden{"quantized"},
                                            Golden{"microsoft_quantized"}, Golden{"microsoft_lstm", 2e-3},
                                            Golden{"microsoft_fused"}, Golden{"microsoft_attention"}, Golden{"ml"},
-                                           Golden{"signal", 5e-6}, Golden{"newest"}),
+                                           Golden{"microsoft_early"}, Golden{"signal", 5e-6}, Golden{"newest"}),
                          [](const auto& test) { return std::string(test.param.name); });
 
 }  // namespace

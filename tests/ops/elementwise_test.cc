@@ -52,6 +52,26 @@ TEST(Modulo, GradientsMatchCentralDifferences) {
   }
 }
 
+TEST(Modulo, FastPathMatchesReference) {
+  for (const bool truncated : {false, true}) {
+    const BuildOp build = [truncated](const std::vector<Value*>& v) {
+      return std::vector<Value*>{ops::modulo(v[0], v[1], truncated)};
+    };
+    for (const auto& [a, b] : kBroadcasts) check_fast_path({{a, -90, 90}, {b, 0.7, 0.8}}, build, "", 2e-5, false);
+    check_fast_path({{{3, 1001}, -1e30, 1e30}, {{1001}, -2, 2}}, build, "native", 0, false);
+    check_fast_path({{{7, 300}, -9, 9}, {{7, 1}, -4, -3}}, build, "native", 0, false);
+  }
+  Graph graph;
+  const float inf = std::numeric_limits<float>::infinity();
+  Value* a = graph.constant(Tensor::from<float>({5}, {-1, 1, 5, inf, -0.5F}));
+  graph.mark_output(ops::modulo(a, graph.constant(Tensor::from<float>({5}, {inf, inf, 0, 2, 2}))));
+  const Tensor rests = run_graph(graph, {})[0];
+  EXPECT_EQ(rests.data<float>()[0], inf);
+  EXPECT_EQ(rests.data<float>()[1], 1);
+  EXPECT_TRUE(std::isnan(rests.data<float>()[2]) && std::isnan(rests.data<float>()[3]));
+  EXPECT_EQ(rests.data<float>()[4], 1.5F);
+}
+
 TEST(PRelu, MultipliesWhatIsBelowZero) {
   const BuildOp build = [](const std::vector<Value*>& v) {
     return std::vector<Value*>{v[0]->graph().add("prelu", {v[0], v[1]})->output()};

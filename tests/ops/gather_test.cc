@@ -51,6 +51,9 @@ TEST(GatherElements, TakesAlongAnAxis) {
     check_both({{{4, 5, 1}}, {{3, 2, 1}, 0, 4, DType::kI32}}, build, "native gather_elements");
     check_both({{{4, 5}}, {{0, 4}, 0, 4, DType::kI64}}, build, "reference");
     check_fast_path({{{130, 200}}, {{130, 190}, 0, 130, DType::kI64}}, build, "native gather_elements");
+    check_fast_path({{{131, 200, 3}}, {{axis == 0 ? 77 : 131, axis == 1 ? 77 : 200, 3}, -131, 131, DType::kI64}}, build,
+                    "native gather_elements");
+    check_both({{{1, 5, 2}}, {{1, axis == 1 ? 9 : 5, 2}, -1, 1, DType::kI64}}, build, "native gather_elements");
   }
 }
 

@@ -183,6 +183,8 @@ TEST(Pad, HasThreeModes) {
     check_both({{{1, 3, 5}}}, build, gradient);
     check_both({{{0, 3, 4}}}, build, "reference");
     check_fast_path({{{20, 30, 40}}}, build, gradient);
+    const BuildOp wide = [mode](const Values& v) { return Values{ops::pad(v[0], {0, 70, 0, 71}, mode)}; };
+    check_fast_path({{{3, 75}}}, wide, gradient);
   }
   check_both(
       {{{4, 5}}},

@@ -181,6 +181,22 @@ TEST(Optimize, OldOpsetsAreRewritten) {
   EXPECT_EQ(Model::load(output).summary().opset, 13);
 }
 
+TEST(Optimize, NodesThatDoNothingGo) {
+  const TemporaryDirectory folder;
+  const std::string path = folder / "idle.onnx", output = folder / "f32.onnx";
+  onnx::ModelProto model = old_model(random_tensor(DType::kF32, {4, 8}, 3));
+  auto& nodes = model.graph.node;
+  nodes.insert(nodes.begin() + 4, {{"same", "Identity", "", "", {"d"}, {"d1"}, {}},
+                                   {"drop", "Dropout", "", "", {"d1"}, {"d2", "mask"}, {number("ratio", 0.5F)}}});
+  nodes[6].input[0] = "d2";
+  write_bytes(path, bytes_of(model));
+  const OptimizeReport report = optimize(path, output, quick({ModelForm::kF32}, {5, 1, 4}));
+  EXPECT_LT(report.forms[0].agreement.max_error, 1e-6);
+  const auto operators = Model::load(output).summary().operators;
+  EXPECT_EQ(operators.count("Identity") + operators.count("Dropout"), 0U);
+  EXPECT_EQ(operators.count("MatMul"), 1U);
+}
+
 TEST(Optimize, NodesThatCannotBeRewrittenAreNamed) {
   const TemporaryDirectory folder;
   const std::string path = folder / "old.onnx";

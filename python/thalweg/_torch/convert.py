@@ -16,6 +16,7 @@ import thalweg._torch.fourier  # noqa: F401
 import thalweg._torch.functions  # noqa: F401
 import thalweg._torch.indexing  # noqa: F401
 import thalweg._torch.layers  # noqa: F401
+import thalweg._torch.linear_algebra  # noqa: F401
 import thalweg._torch.losses  # noqa: F401
 import thalweg._torch.matrices  # noqa: F401
 import thalweg._torch.norms  # noqa: F401

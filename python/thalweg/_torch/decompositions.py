@@ -2,6 +2,9 @@
 
 import torch
 
+from thalweg._torch.places import deform_conv2d, grid_sampler
+from thalweg._torch.projected import lstm
+
 _aten = torch.ops.aten
 # The value that SELU comes to far below 0.
 _SELU_LOWEST = -1.7580993408473766
@@ -39,8 +42,27 @@ def _rrelu(x, lower=1 / 8, upper=1 / 3, training=False, generator=None):
     return torch.where(x >= 0, x, x * slope)
 
 
+def _reduced(losses, reduction):
+    return losses if reduction == 0 else losses.mean() if reduction == 1 else losses.sum()
+
+
+def _hinge_embedding_loss(x, target, margin=1.0, reduction=1):
+    apart = torch.where(target != 1, (margin - x).clamp(min=0), torch.zeros_like(x))
+    return _reduced(apart + torch.where(target != -1, x, torch.zeros_like(x)), reduction)
+
+
+def _margin_ranking_loss(x1, x2, target, margin=0.0, reduction=1):
+    return _reduced((margin - target * (x1 - x2)).clamp(min=0), reduction)
+
+
+# By names, since the packages that have some of them may not be there.
 DECOMPOSITIONS = {
-    _aten.alpha_dropout.default: _alpha_dropout,
-    _aten.feature_alpha_dropout.default: _feature_alpha_dropout,
-    _aten.rrelu.default: _rrelu,
+    "aten.alpha_dropout.default": _alpha_dropout,
+    "aten.feature_alpha_dropout.default": _feature_alpha_dropout,
+    "aten.rrelu.default": _rrelu,
+    "aten.grid_sampler.default": grid_sampler,
+    "aten.hinge_embedding_loss.default": _hinge_embedding_loss,
+    "aten.lstm.input": lstm,
+    "aten.margin_ranking_loss.default": _margin_ranking_loss,
+    "torchvision.deform_conv2d.default": deform_conv2d,
 }

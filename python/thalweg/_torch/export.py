@@ -13,8 +13,10 @@ import torch.utils._pytree as pytree
 from thalweg._core import Error, InputError
 from thalweg._torch.batch import batch_choices, is_free, repeated_once
 from thalweg._torch.decompositions import DECOMPOSITIONS
+from thalweg._torch.known_buffers import with_known_buffers
 from thalweg._torch.own_gradients import followed
 from thalweg._torch.refusals import explanation
+from thalweg._torch.replaced import replaced
 
 
 @contextlib.contextmanager
@@ -46,7 +48,7 @@ def export_module(module, args, kwargs, batch_dim, training):
         raise InputError(f"batch_dim is {batch_dim}, must be counted from the front")
     if batch_dim and not any(isinstance(leaf, torch.Tensor) and leaf.dim() > batch_dim for leaf in leaves):
         raise InputError(f"batch_dim is {batch_dim}, but no example input has more than {batch_dim} dimensions")
-    with _form(module, training):
+    with _form(module, training), replaced(training):
         try:
             # What computes at inference only has no use for gradients.
             with followed() if training else contextlib.nullcontext():
@@ -87,7 +89,9 @@ def _export(module, args, kwargs, shapes):
         # Recurrent layers look after their weights in a way that is none of the caller's business.
         warnings.filterwarnings("ignore", message=".*_flat_weights.* assigned during export")
         with _known_structures(module), _masks_not_looked_at():
-            program = torch.export.export(module, tuple(args), dict(kwargs), dynamic_shapes=shapes, strict=False)
+            program = with_known_buffers(
+                module, lambda: torch.export.export(module, tuple(args), dict(kwargs), dynamic_shapes=shapes, strict=False)
+            )
         _detach_where_gradients_are_off(program.graph_module)
         _express(program.graph_module)
         return program.run_decompositions({})
@@ -156,7 +160,7 @@ def _express(graph_module):
     """Puts functions of ours in the place of operators, of which decomposing records what they do."""
     for part in graph_module.modules():
         for node in part.graph.nodes if isinstance(part, torch.fx.GraphModule) else ():
-            node.target = DECOMPOSITIONS.get(node.target, node.target) if node.op == "call_function" else node.target
+            node.target = DECOMPOSITIONS.get(str(node.target), node.target) if node.op == "call_function" else node.target
         if isinstance(part, torch.fx.GraphModule):
             part.recompile()
 

@@ -45,7 +45,8 @@ def _places(converter, bounds, x, right):
     if bounds.ndim > 1:
         bounds = ops.unsqueeze(bounds, [bounds.ndim - 1])
     passed = (ops.less_equal if right else ops.less)(bounds, ops.unsqueeze(x, [x.ndim]))
-    return ops.cast(ops.reduce_sum(ops.cast(passed, "int32"), [-1]), str(converter.dtype()).removeprefix("torch."))
+    # Counted in f32, which holds so few exactly, for the sake of its kernel.
+    return ops.cast(ops.reduce_sum(ops.cast(passed, "float32"), [-1]), str(converter.dtype()).removeprefix("torch."))
 
 
 def _dtype_of(given):

@@ -32,7 +32,7 @@ def sum_(converter, x, dim=None, keepdim=False, dtype=None):
 
 def _of_bools(reduction, converter, x, dim, keepdim):
     """Whether any or all are true: the largest or smallest of 0 and 1."""
-    numbers = converter.value(converter.value(x, torch.bool), torch.int32)
+    numbers = converter.value(converter.value(x, torch.bool), torch.float32)
     return ops.cast(reduction(numbers, _dims(dim), keepdim), "bool")
 
 

@@ -69,6 +69,26 @@ def _upsampled(converter, x, output_size, factors, mode, coordinates):
     return _by_factors(converter, x, sizes, factors, _ALONG[mode])
 
 
+def _shares_along(operator, size, output, align_corners, factor):
+    """What each of `size` elements of a line adds to each of `output`: PyTorch's own answer to lines with a single 1."""
+    lines = torch.eye(size)[None, :, None, :]
+    return operator(lines, [1, output], align_corners, None, factor)[0, :, 0, :]
+
+
+@converts("_upsample_bilinear2d_aa.vec", "_upsample_bicubic2d_aa.vec")
+def upsample_averaged(converter, x, output_size, align_corners, factors):
+    """With antialias: a product with a matrix along each dimension."""
+    x = converter.value(x, converter.dtype())
+    linear = "bilinear" in str(converter.node.target)
+    operator = (torch.ops.aten._upsample_bilinear2d_aa if linear else torch.ops.aten._upsample_bicubic2d_aa).default
+    sizes = output_size or [math.floor(size * factor) for size, factor in zip(x.shape[2:], factors)]
+    for size, factor in zip(sizes, factors or (None, None)):
+        shares = _shares_along(operator, x.shape[2], size, align_corners, factor)
+        # Each dimension comes last for its product, so that both end where they began.
+        x = ops.matmul(x.transpose(2, 3), converter.value(shares))
+    return x
+
+
 @converts("upsample_nearest1d.vec", "upsample_nearest2d.vec", "upsample_nearest3d.vec")
 def upsample_nearest(converter, x, output_size, factors):
     return _upsampled(converter, x, output_size, factors, "nearest", "asymmetric")

@@ -10,9 +10,11 @@ std::string op_name_of(const std::string& domain, const std::string& op_type) {
   return (family.empty() ? "onnx" : family) + "." + op_type;
 }
 
-RegisterConverters::RegisterConverters(std::initializer_list<std::pair<const char*, Converter>> converters,
-                                       const std::string& domain) {
-  for (const auto& [op_type, converter] : converters) RegisterComposed(op_name_of(domain, op_type), converter);
+RegisterConverters::RegisterConverters(std::initializer_list<Entry> entries, const std::string& domain) {
+  for (const auto& [op_type, converter, means] : entries) {
+    RegisterComposed(op_name_of(domain, op_type), converter);
+    if (means.has_value()) RegisterMeaning(op_name_of(domain, op_type), *means);
+  }
 }
 
 }  // namespace thalweg::onnx

@@ -1,10 +1,12 @@
 // Copyright The Thalweg Authors. SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <optional>
 #include <string>
 #include <vector>
 
 #include "graph/compose.h"
+#include "graph/meaning.h"
 
 namespace thalweg::onnx {
 
@@ -18,8 +20,13 @@ using Converter = ComposeRule;
 /// ...});` A rule handles every version of its operator from kOldestOpset on, and asks ComposeContext::opset where they
 /// differ.
 struct RegisterConverters {
-  RegisterConverters(std::initializer_list<std::pair<const char*, Converter>> converters,
-                     const std::string& domain = "");
+  struct Entry {
+    const char* op_type;
+    Converter converter;
+    /// The op that the operator stands for in whole, if there is one.
+    std::optional<OpId> means = std::nullopt;
+  };
+  RegisterConverters(std::initializer_list<Entry> entries, const std::string& domain = "");
 };
 
 /// A rule for an operator whose only output is what `function` gives.

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "formats/onnx/import_common.h"
+#include "ops/ids.h"
 #include "ops/window.h"
 #include "thalweg/ops.h"
 
@@ -147,9 +148,9 @@ Value* global_lp_pool(const NodeContext& context) {
 }
 
 const RegisterConverters kConverters({
-    {"Conv", single(conv)},
-    {"ConvTranspose", single(conv_transpose)},
-    {"MaxPool", single(max_pool)},
+    {"Conv", single(conv), op::kConv},
+    {"ConvTranspose", single(conv_transpose), op::kConvTranspose},
+    {"MaxPool", single(max_pool), op::kMaxPool},
     {"AveragePool", single(avg_pool)},
     {"LpPool", single(lp_pool)},
     {"GlobalAveragePool",

@@ -127,7 +127,7 @@ const RegisterConverters kConverters({
     {"Sum", single(variadic<ops::add>)},
     {"Mean", single(mean)},
     {"BitShift", single(bit_shift)},
-    {"Cast", single(cast)},
+    {"Cast", single(cast), op::kCast},
     {"CastLike", single(cast_like)},
     {"BitCast", single(bit_cast)},
     {"Clip", single(clip)},

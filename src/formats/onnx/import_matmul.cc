@@ -4,6 +4,7 @@
 #include <map>
 
 #include "formats/onnx/import_common.h"
+#include "ops/ids.h"
 #include "thalweg/ops.h"
 
 namespace thalweg::onnx {
@@ -210,8 +211,8 @@ Value* einsum(const NodeContext& context) {
 }
 
 const RegisterConverters kConverters({
-    {"MatMul", single(matmul)},
-    {"Gemm", single(gemm)},
+    {"MatMul", single(matmul), op::kMatmul},
+    {"Gemm", single(gemm), op::kLinear},
     {"Einsum", single(einsum)},
 });
 

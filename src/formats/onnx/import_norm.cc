@@ -4,6 +4,7 @@
 #include "formats/onnx/import_graph.h"
 #include "formats/onnx/import_random.h"
 #include "nn/layers/learning_batch_norm.h"
+#include "ops/ids.h"
 #include "ops/random.h"
 #include "thalweg/ops.h"
 
@@ -20,6 +21,10 @@ Value* by_channel(Value* vector, int rank) {
 /// The engine scales two-byte floats by f32.
 Value* as_parameter(Value* x) { return x->dtype() == DType::kF64 ? x : ops::cast(x, DType::kF32); }
 
+/// The defaults of ONNX's norms.
+double epsilon_of(const NodeContext& context) { return context.real("epsilon", 1e-5F); }
+double momentum_of(const NodeContext& context) { return context.real("momentum", 0.9F); }
+
 std::vector<int64_t> all_but_channels(const Value* x) {
   std::vector<int64_t> axes = {0};
   for (int d = 2; d < x->shape().rank(); ++d) axes.push_back(d);
@@ -35,7 +40,7 @@ std::vector<Value*> batch_norm_training(const NodeContext& context, double epsil
   Value* normal = ops::mul(ops::sub(x, mean), ops::rsqrt(ops::add(variance, epsilon)));
   const int rank = x->shape().rank();
   Value* y = ops::add(ops::mul(normal, by_channel(context.input(1), rank)), by_channel(context.input(2), rank));
-  const double momentum = context.real("momentum", 0.9F);
+  const double momentum = momentum_of(context);
   const auto blend = [&](Value* running, Value* batch) {
     return ops::add(ops::mul(running, momentum), ops::mul(ops::reshape(batch, {-1}), 1.0 - momentum));
   };
@@ -44,12 +49,12 @@ std::vector<Value*> batch_norm_training(const NodeContext& context, double epsil
 
 std::vector<Value*> batch_norm(const NodeContext& context) {
   Value* x = context.input(0);
-  const double epsilon = context.real("epsilon", 1e-5F);
+  const double epsilon = epsilon_of(context);
   context.require(x->shape().rank() >= 2, "the input must be [N, C, ...], not ", x->shape());
   context.require(context.opset() >= 9 || context.flag("spatial", true), "spatial=0 is not supported");
   if (context.flag(kLearns, false)) {
     return {nn::learning_batch_norm(x, context.input(1), context.input(2), context.input(3), context.input(4), epsilon,
-                                    1.0 - context.real("momentum", 0.9F), context.name())};
+                                    1.0 - momentum_of(context), context.name())};
   }
   if (context.flag("training_mode", false)) return batch_norm_training(context, epsilon);
   Value* scale = ops::cast(context.input(1), DType::kF32);
@@ -63,7 +68,7 @@ Value* instance_norm(const NodeContext& context) {
   Value* x = context.input(0);
   context.require(x->shape().rank() >= 3 && x->shape()[1] != kFree, "the number of channels must be known");
   return ops::group_norm(x, as_parameter(context.input(1)), as_parameter(context.input(2)), x->shape()[1],
-                         context.real("epsilon", 1e-5F), context.name());
+                         epsilon_of(context), context.name());
 }
 
 /// Before opset 21 there was one scale for each group rather than for each channel.
@@ -82,8 +87,7 @@ Value* group_norm(const NodeContext& context) {
     scale = spread(scale);
     shift = spread(shift);
   }
-  return ops::group_norm(x, as_parameter(scale), as_parameter(shift), groups, context.real("epsilon", 1e-5F),
-                         context.name());
+  return ops::group_norm(x, as_parameter(scale), as_parameter(shift), groups, epsilon_of(context), context.name());
 }
 
 std::vector<int64_t> axes_from(int64_t axis, int rank) {
@@ -98,7 +102,7 @@ std::vector<Value*> layer_norm(const NodeContext& context) {
   Value* x = context.input(0);
   const int rank = x->shape().rank();
   const int64_t axis = normal_axis(context, context.integer("axis", -1), rank);
-  const double epsilon = context.real("epsilon", 1e-5F);
+  const double epsilon = epsilon_of(context);
   Value* scale = context.input(1);
   Value* shift = context.optional(2);
   const Shape normal_shape(std::vector<int64_t>(x->shape().begin() + axis, x->shape().end()));
@@ -123,7 +127,7 @@ Value* rms_norm(const NodeContext& context) {
   const int64_t axis = normal_axis(context, context.integer("axis", -1), x->shape().rank());
   x = ops::cast(x, dtype == DType::kF64 ? dtype : DType::kF32);
   Value* mean_square = ops::reduce_mean(ops::square(x), axes_from(axis, x->shape().rank()), true);
-  Value* normal = ops::mul(x, ops::rsqrt(ops::add(mean_square, context.real("epsilon", 1e-5F))));
+  Value* normal = ops::mul(x, ops::rsqrt(ops::add(mean_square, epsilon_of(context))));
   return ops::mul(ops::cast(normal, dtype), context.input(1));
 }
 
@@ -186,7 +190,7 @@ std::vector<Value*> dropout(const NodeContext& context) {
 }
 
 const RegisterConverters kConverters({
-    {"BatchNormalization", batch_norm},
+    {"BatchNormalization", batch_norm, op::kBatchNormInference},
     {"InstanceNormalization", single(instance_norm)},
     {"GroupNormalization", single(group_norm)},
     {"LayerNormalization", layer_norm},
@@ -195,7 +199,7 @@ const RegisterConverters kConverters({
     {"MeanVarianceNormalization", single(mean_variance_norm)},
     {"Softmax", single([](const NodeContext& context) { return softmax(context, ops::softmax); })},
     {"LogSoftmax", single([](const NodeContext& context) { return softmax(context, ops::log_softmax); })},
-    {"Dropout", dropout},
+    {"Dropout", dropout, op::kDropout},
 });
 
 }  // namespace

@@ -278,10 +278,10 @@ Value* qlinear_conv(const NodeContext& context) {
 }
 
 const RegisterConverters kConverters({
-    {"QuantizeLinear", single(quantize_linear)},
-    {"DequantizeLinear", single(dequantize_linear)},
-    {"DynamicQuantizeLinear", dynamic_quantize_linear},
-    {"MatMulInteger", single(matmul_integer)},
+    {"QuantizeLinear", single(quantize_linear), op::kQuantize},
+    {"DequantizeLinear", single(dequantize_linear), op::kDequantize},
+    {"DynamicQuantizeLinear", dynamic_quantize_linear, op::kDynamicQuantize},
+    {"MatMulInteger", single(matmul_integer), op::kMatmulInteger},
     {"ConvInteger", single(conv_integer)},
     {"QLinearMatMul", single(qlinear_matmul)},
     {"QLinearConv", single(qlinear_conv)},

@@ -241,14 +241,14 @@ Value* center_crop_pad(const NodeContext& context) {
 }
 
 const RegisterConverters kConverters({
-    {"Reshape", single(reshape)},
-    {"Flatten", single(flatten)},
-    {"Squeeze", single(squeeze)},
-    {"Unsqueeze", single(unsqueeze)},
-    {"Transpose", single(transpose)},
-    {"Concat", single(concat)},
+    {"Reshape", single(reshape), op::kReshape},
+    {"Flatten", single(flatten), op::kReshape},
+    {"Squeeze", single(squeeze), op::kSqueeze},
+    {"Unsqueeze", single(unsqueeze), op::kUnsqueeze},
+    {"Transpose", single(transpose), op::kTranspose},
+    {"Concat", single(concat), op::kConcat},
     {"Split", split},
-    {"Slice", single(slice)},
+    {"Slice", single(slice), op::kSlice},
     {"Pad", single(pad)},
     {"Expand", single(expand)},
     {"Tile", single(tile)},

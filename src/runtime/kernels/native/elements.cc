@@ -1,6 +1,7 @@
 // Copyright The Thalweg Authors. SPDX-License-Identifier: Apache-2.0
 // gather_elements and scatter_elements: single elements by index along an axis.
 #include <cstring>
+#include <optional>
 
 #include "ops/ids.h"
 #include "runtime/kernels/index_check.h"
@@ -49,6 +50,37 @@ class IndexLines {
   int64_t places_;
 };
 
+/// Indices whose shape is the table's but along the axis: all is walked as it lies.
+struct AlignedIndices {
+  int64_t outer, count, places, inner;
+
+  /// Nothing if the shapes differ elsewhere.
+  static std::optional<AlignedIndices> of(const Shape& table, const Shape& indices, int64_t given) {
+    const int axis = static_cast<int>(given < 0 ? given + table.rank() : given);
+    for (int d = 0; d < table.rank(); ++d) {
+      if (d != axis && table[d] != indices[d]) return std::nullopt;
+    }
+    return AlignedIndices{table.num_elements(0, axis), indices[axis], table[axis],
+                          table.num_elements(axis + 1, table.rank())};
+  }
+
+  template <typename T>
+  void gather(const T* table, const std::vector<int64_t>& indices, T* out, int threads) const {
+    in_ranges(outer * count, outer * count * inner, threads, [&](int64_t, int64_t begin, int64_t end) {
+      int64_t o = begin / count, k = begin % count;
+      for (int64_t row = begin; row < end; ++row) {
+        const T* from = table + o * places * inner;
+        const int64_t* chosen = indices.data() + row * inner;
+        for (int64_t i = 0; i < inner; ++i) out[row * inner + i] = from[chosen[i] * inner + i];
+        if (++k == count) {
+          k = 0;
+          ++o;
+        }
+      }
+    });
+  }
+};
+
 std::vector<int64_t> indices_of(const Node& node, const KernelArguments& arguments, int64_t places) {
   const TensorType& type = node.input(1)->type();
   return checked_indices(node, arguments.inputs[1], type.dtype, type.shape.num_elements(), places);
@@ -57,13 +89,16 @@ std::vector<int64_t> indices_of(const Node& node, const KernelArguments& argumen
 std::unique_ptr<Kernel> make_gather_elements(const KernelRequest& request, std::string& declined) {
   const Node& node = request.node;
   if (declines_plain(node, node.output()->dtype(), declined)) return nullptr;
-  const IndexLines lines(node.input(0)->shape(), node.input(1)->shape(), node.attrs().integer("axis"));
-  return plain_kernel(node, [&node, lines](const KernelArguments& arguments) {
+  const Shape& table_shape = node.input(0)->shape();
+  const IndexLines lines(table_shape, node.input(1)->shape(), node.attrs().integer("axis"));
+  const auto aligned = AlignedIndices::of(table_shape, node.input(1)->shape(), node.attrs().integer("axis"));
+  return plain_kernel(node, [&node, lines, aligned](const KernelArguments& arguments) {
     const std::vector<int64_t> indices = indices_of(node, arguments, lines.places());
     dispatch_arithmetic(node.output()->dtype(), [&](auto tag) {
       using T = decltype(tag);
       const auto* table = static_cast<const T*>(arguments.inputs[0]);
       auto* out = static_cast<T*>(arguments.outputs[0]);
+      if (aligned.has_value()) return aligned->gather(table, indices, out, arguments.threads);
       lines.run(indices, arguments.threads, [=](int64_t own, int64_t at) { out[own] = table[at]; });
     });
   });

@@ -115,6 +115,12 @@ std::unique_ptr<Kernel> make_unary(const KernelRequest& request, std::string& de
   });
 }
 
+/// Whether f(0, 0) is another number, so that the padding of a layout would not stay zero.
+bool leaves_zero(BinaryFunction function) {
+  return function == BinaryFunction::kDiv || function == BinaryFunction::kPow || function == BinaryFunction::kModulo ||
+         function == BinaryFunction::kModuloTruncated;
+}
+
 /// Operands of the result's shape in one layout; an operand of one element goes with any.
 std::unique_ptr<Kernel> make_flat_binary(const KernelRequest& request, const simd::BinaryCall& call) {
   const Layout& big = call.a_is_one ? request.inputs[1] : request.inputs[0];
@@ -122,8 +128,7 @@ std::unique_ptr<Kernel> make_flat_binary(const KernelRequest& request, const sim
   const bool scalar = call.a_is_one || call.b_is_one;
   const bool scales =
       call.function == BinaryFunction::kMul || (call.function == BinaryFunction::kPrelu && call.b_is_one);
-  const bool may_leave_zero =
-      scalar ? !scales : call.function == BinaryFunction::kDiv || call.function == BinaryFunction::kPow;
+  const bool may_leave_zero = scalar ? !scales : leaves_zero(call.function);
   if (layout.padded() && may_leave_zero) layout = Layout(layout.type());
   const int64_t count = elements(layout);
   auto kernel = flat_kernel(request, layout, [=](const KernelArguments& arguments) {
@@ -176,8 +181,7 @@ std::unique_ptr<Kernel> make_channel_binary(const KernelRequest& request, const 
   if (node.input(big)->shape() != node.output()->shape()) return nullptr;
   const Layout& layout = request.inputs[big];
   const std::optional<ChannelBroadcast> broadcast = ChannelBroadcast::of(layout, request.inputs[small]);
-  const bool may_leave_zero = call.function == BinaryFunction::kDiv || call.function == BinaryFunction::kPow;
-  if (!broadcast || (layout.padded() && may_leave_zero)) return nullptr;
+  if (!broadcast || (layout.padded() && leaves_zero(call.function))) return nullptr;
   auto kernel = std::make_unique<FunctionKernel>([=, pieces = *broadcast](const KernelArguments& arguments) {
     const size_t size = call.bf16 ? 2 : 4;
     pieces.each(arguments.threads, arguments.inputs[small], [&](int64_t first, int64_t count, const void* repeated) {
@@ -207,6 +211,8 @@ std::unique_ptr<Kernel> make_binary(const KernelRequest& request, std::string& d
   const Shape& y = node.output()->shape();
   simd::BinaryCall call;
   call.function = *binary_loop(node.op_name());
+  if (call.function == BinaryFunction::kModulo && node.attrs().flag("truncated"))
+    call.function = BinaryFunction::kModuloTruncated;
   call.bf16 = node.output()->dtype() == DType::kBF16;
   if (a == y && b == y) return make_flat_binary(request, call);
   call.a_is_one = a.num_elements() == 1 && b == y;
@@ -220,7 +226,8 @@ struct RegisterAll {
   RegisterAll() {
     for (const auto& row : unary_functions()) RegisterKernel(row.name, "native", KernelPriority::kNative, make_unary);
     RegisterKernel(op::kUnaryGrad, "native", KernelPriority::kNative, make_unary);
-    for (const OpId op : {op::kAdd, op::kSub, op::kMul, op::kDiv, op::kPow, op::kMinimum, op::kMaximum, op::kPrelu}) {
+    for (const OpId op :
+         {op::kAdd, op::kSub, op::kMul, op::kDiv, op::kPow, op::kMinimum, op::kMaximum, op::kPrelu, op::kModulo}) {
       RegisterKernel(op, "native", KernelPriority::kNative, make_binary);
     }
   }

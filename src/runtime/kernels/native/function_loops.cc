@@ -22,7 +22,8 @@ const simd::BinaryFunction* binary_loop(const std::string& op) {
       {op::kAdd, simd::BinaryFunction::kAdd},         {op::kSub, simd::BinaryFunction::kSub},
       {op::kMul, simd::BinaryFunction::kMul},         {op::kDiv, simd::BinaryFunction::kDiv},
       {op::kPow, simd::BinaryFunction::kPow},         {op::kMinimum, simd::BinaryFunction::kMinimum},
-      {op::kMaximum, simd::BinaryFunction::kMaximum}, {op::kPrelu, simd::BinaryFunction::kPrelu}};
+      {op::kMaximum, simd::BinaryFunction::kMaximum}, {op::kPrelu, simd::BinaryFunction::kPrelu},
+      {op::kModulo, simd::BinaryFunction::kModulo}};
   const auto found = table.find(op);
   return found != table.end() ? &found->second : nullptr;
 }

@@ -27,6 +27,7 @@ class PlaceMaps {
         maps_[d][static_cast<size_t>(fold ? inner : place)].push_back((fold ? place : inner) * strides[d]);
       }
     }
+    find_runs();
   }
 
   template <typename T>
@@ -59,15 +60,42 @@ class PlaceMaps {
 
   template <typename T>
   void add_line(const T* source, T* line) const {
-    for (const auto& places : maps_.back()) {
-      T sum = *line;
-      for (const int64_t place : places) sum = static_cast<T>(sum + source[place]);
-      *line++ = sum;
+    for (const Run& run : runs_) {
+      const T* from = source + run.source;
+      T* to = line + run.target;
+      for (int64_t i = 0; i < run.count; ++i) to[i] = static_cast<T>(to[i] + from[i]);
+    }
+  }
+
+  /// Places of a line that follow each other on both sides.
+  struct Run {
+    int64_t target, source, count;
+  };
+
+  static constexpr std::ptrdiff_t kLooksBack = 64;
+
+  void find_runs() {
+    const PlaceMap& last = maps_.back();
+    for (size_t place = 0; place < last.size(); ++place) {
+      const auto target = static_cast<int64_t>(place);
+      for (const int64_t source : last[place]) {
+        // Those that can go on were begun lately, but for the many of a tile's gradient.
+        const auto looked_at = runs_.rbegin() + std::min<std::ptrdiff_t>(std::ssize(runs_), kLooksBack);
+        const auto open = std::find_if(runs_.rbegin(), looked_at, [&](const Run& run) {
+          return run.target + run.count == target && run.source + run.count == source;
+        });
+        if (open != looked_at) {
+          ++open->count;
+        } else {
+          runs_.push_back({target, source, 1});
+        }
+      }
     }
   }
 
   Shape target_;
   std::vector<PlaceMap> maps_;
+  std::vector<Run> runs_;
 };
 
 std::unique_ptr<Kernel> make_mapped(const Node& node, PlaceMaps maps) {

@@ -1,6 +1,7 @@
 // Copyright The Thalweg Authors. SPDX-License-Identifier: Apache-2.0
 #include "runtime/kernels/simd/reduce.h"
 
+#include <cmath>
 #include <limits>
 
 #include "ops/ids.h"
@@ -93,6 +94,18 @@ class Reduce : public Kernel {
   double scale_ = 1;
 };
 
+int64_t elements_of(const ChannelBlocking& b) { return b.outer * b.blocks * b.spatial * b.block; }
+
+/// Of each channel of a block.
+void find_extremes(const ChannelBlocking& b, const float* x, int64_t block, bool largest, float* result) {
+  constexpr float kInfinity = std::numeric_limits<float>::infinity();
+  std::fill_n(result, b.block, largest ? -kInfinity : kInfinity);
+  for (int64_t o = 0; o < b.outer; ++o) {
+    const float* from = x + (o * b.blocks + block) * b.spatial * b.block;
+    simd::find_extremes({from, b.spatial, b.block, b.block, largest}, result);
+  }
+}
+
 /// The largest or least elements.
 class Extreme : public Kernel {
  public:
@@ -104,29 +117,83 @@ class Extreme : public Kernel {
   }
 
   void run(const KernelArguments& arguments) const override {
-    const ChannelBlocking& b = blocking_;
     const auto* x = static_cast<const float*>(arguments.inputs[0]);
     auto* y = static_cast<float*>(arguments.outputs[0]);
-    const int64_t elements = b.outer * b.blocks * b.spatial * b.block;
-    in_ranges(b.blocks, elements, arguments.threads, [&](int64_t, int64_t begin, int64_t end) {
+    in_ranges(blocking_.blocks, elements_of(blocking_), arguments.threads, [&](int64_t, int64_t begin, int64_t end) {
       for (int64_t block = begin; block < end; ++block) {
-        float* result = y + block * b.block;
-        std::fill_n(result, b.block, largest_ ? -kInfinity : kInfinity);
+        find_extremes(blocking_, x, block, largest_, y + block * blocking_.block);
+      }
+    });
+  }
+
+ private:
+  ChannelBlocking blocking_;
+  bool largest_;
+};
+
+/// Products, norms, and logarithms of sums of exponentials.
+class Folded : public Kernel {
+ public:
+  Folded(const KernelRequest& request, const Layout& layout, const ChannelBlocking& blocking)
+      : blocking_(blocking), fold_(fold_of(request.node)), root_(request.node.op_name() == op::kReduceL2) {
+    name = "native";
+    inputs = {layout};
+    outputs = plain_outputs(request.node);
+    scratch_bytes = static_cast<size_t>(blocking.blocks * blocking.block) * sizeof(double);
+  }
+
+  void run(const KernelArguments& arguments) const override {
+    const ChannelBlocking& b = blocking_;
+    const auto* x = static_cast<const float*>(arguments.inputs[0]);
+    in_ranges(b.blocks, elements_of(b), arguments.threads, [&](int64_t, int64_t begin, int64_t end) {
+      for (int64_t block = begin; block < end; ++block) {
+        double* sums = static_cast<double*>(arguments.scratch) + block * b.block;
+        float* y = static_cast<float*>(arguments.outputs[0]) + block * b.block;
+        const bool shifts = fold_ == simd::Fold::kExponentials;
+        if (shifts) find_extremes(b, x, block, true, y);
+        std::fill_n(sums, b.block, fold_ == simd::Fold::kProduct ? 1.0 : 0.0);
         for (int64_t o = 0; o < b.outer; ++o) {
           const float* from = x + (o * b.blocks + block) * b.spatial * b.block;
-          simd::find_extremes({from, b.spatial, b.block, b.block, largest_}, result);
+          simd::fold_columns({from, b.spatial, b.block, b.block, fold_, shifts ? y : nullptr}, sums);
+        }
+        for (int64_t c = 0; c < b.block; ++c) {
+          // Squares that f32 cannot hold, or hardly.
+          if (root_ && !(sums[c] > 1e-30 && sums[c] < 1e37)) sums[c] = squares(x, block, c);
+          y[c] = finished(sums[c], y[c]);
         }
       }
     });
   }
 
  private:
-  static constexpr float kInfinity = std::numeric_limits<float>::infinity();
+  static simd::Fold fold_of(const Node& node) {
+    if (node.op_name() == op::kReduceProd) return simd::Fold::kProduct;
+    if (node.op_name() == op::kReduceL1) return simd::Fold::kAbsolutes;
+    return node.op_name() == op::kReduceL2 ? simd::Fold::kSquares : simd::Fold::kExponentials;
+  }
+
+  double squares(const float* x, int64_t block, int64_t channel) const {
+    const ChannelBlocking& b = blocking_;
+    double sum = 0;
+    for (int64_t o = 0; o < b.outer; ++o) {
+      const float* from = x + (o * b.blocks + block) * b.spatial * b.block + channel;
+      for (int64_t s = 0; s < b.spatial; ++s) sum += static_cast<double>(from[s * b.block]) * from[s * b.block];
+    }
+    return sum;
+  }
+
+  float finished(double sum, float largest) const {
+    if (fold_ != simd::Fold::kExponentials) return static_cast<float>(root_ ? std::sqrt(sum) : sum);
+    return std::isfinite(largest) ? static_cast<float>(largest + std::log(sum)) : largest;
+  }
+
   ChannelBlocking blocking_;
-  bool largest_;
+  simd::Fold fold_;
+  bool root_;
 };
 
-std::unique_ptr<Kernel> make_extreme(const KernelRequest& request, std::string& declined) {
+template <typename Made>
+std::unique_ptr<Kernel> make_of_floats(const KernelRequest& request, std::string& declined) {
   const TensorType& type = request.node.input(0)->type();
   if (type.dtype != DType::kF32) declined = "element type is not f32";
   if (has_empty_operand(request.node)) declined = "empty operand";
@@ -135,10 +202,10 @@ std::unique_ptr<Kernel> make_extreme(const KernelRequest& request, std::string& 
   ChannelBlocking blocking;
   const Layout& own = request.inputs[0];
   if (!own.is_plain() && blocked_blocking(own, reduced, blocking)) {
-    return std::make_unique<Extreme>(request, own, blocking);
+    return std::make_unique<Made>(request, own, blocking);
   }
   if (row_major_blocking(type.shape, reduced, blocking)) {
-    return std::make_unique<Extreme>(request, Layout(type), blocking);
+    return std::make_unique<Made>(request, Layout(type), blocking);
   }
   declined = "kept and reduced dimensions alternate";
   return nullptr;
@@ -167,8 +234,12 @@ std::unique_ptr<Kernel> make_reduce(const KernelRequest& request, std::string& d
 }
 
 const RegisterKernel kSum(op::kReduceSum, "native", KernelPriority::kNative, make_reduce);
-const RegisterKernel kMax(op::kReduceMax, "native", KernelPriority::kNative, make_extreme);
-const RegisterKernel kMin(op::kReduceMin, "native", KernelPriority::kNative, make_extreme);
+const RegisterKernel kMax(op::kReduceMax, "native", KernelPriority::kNative, make_of_floats<Extreme>);
+const RegisterKernel kMin(op::kReduceMin, "native", KernelPriority::kNative, make_of_floats<Extreme>);
+const RegisterKernel kProd(op::kReduceProd, "native", KernelPriority::kNative, make_of_floats<Folded>);
+const RegisterKernel kL1(op::kReduceL1, "native", KernelPriority::kNative, make_of_floats<Folded>);
+const RegisterKernel kL2(op::kReduceL2, "native", KernelPriority::kNative, make_of_floats<Folded>);
+const RegisterKernel kLogSumExp(op::kReduceLogSumExp, "native", KernelPriority::kNative, make_of_floats<Folded>);
 const RegisterKernel kMean(op::kReduceMean, "native", KernelPriority::kNative, make_reduce);
 
 }  // namespace

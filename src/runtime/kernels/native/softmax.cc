@@ -157,7 +157,8 @@ std::unique_ptr<Kernel> make_softmax(const KernelRequest& request, std::string& 
   if (!fits(request, 0, declined)) return nullptr;
   const AxisView view(request.node.input(0)->shape(), request.node.attrs().integer("axis"));
   const bool bf16 = request.node.input(0)->dtype() == DType::kBF16;
-  const bool logarithm = request.node.op_name().rfind("log_", 0) == 0;
+  const std::string& op = request.node.op_name();
+  const bool logarithm = op == op::kLogSoftmax || op == op::kLogSoftmaxGrad;
   const bool gradient = request.node.inputs().size() > 1;
   auto kernel = std::make_unique<FunctionKernel>([=](const KernelArguments& arguments) {
     if (!gradient) return run_softmax(view, bf16, logarithm, arguments);

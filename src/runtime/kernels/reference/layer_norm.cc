@@ -15,7 +15,7 @@ struct Rows {
   int64_t count, size, parameters, repeat;
 
   Rows(const Node& node, const Shape& shape) {
-    if (node.op_name().rfind("group", 0) == 0) {
+    if (node.op_name() == op::kGroupNorm || node.op_name() == op::kGroupNormGrad) {
       const int64_t groups = node.attrs().integer("groups");
       repeat = shape.num_elements(2, shape.rank());
       parameters = shape[1];

@@ -35,7 +35,7 @@ struct UnaryCall {
 TW_SIMD_FUNCTION(unary, (const UnaryCall& call), (call));
 TW_SIMD_FUNCTION(unary_gradient, (const UnaryCall& call), (call));
 
-enum class BinaryFunction { kAdd, kSub, kMul, kDiv, kMinimum, kMaximum, kPow, kPrelu };
+enum class BinaryFunction { kAdd, kSub, kMul, kDiv, kMinimum, kMaximum, kPow, kPrelu, kModulo, kModuloTruncated };
 
 struct BinaryCall {
   BinaryFunction function = BinaryFunction::kAdd;
