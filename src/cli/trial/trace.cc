@@ -31,6 +31,7 @@ void add_line(WorkerTrace& trace, const std::string& line) {
   if (!json.is_object()) return;
   if (json.contains("scores")) {
     trace.scores = json["scores"].get<std::map<std::string, double>>();
+    trace.chosen = json.value("chosen", "");
     return;
   }
   // A loss that is not finite is null.
@@ -73,6 +74,15 @@ void TraceWriter::on_step(const TrainState& state) {
   now = step_began_ = trace_clock();
   if (now - written_at_ >= kBetweenRecords) write(now);
   look_for_stop(now);
+}
+
+/// It counts for nothing, but takes as long as any other.
+void TraceWriter::on_measured_step(const TrainState& state) {
+  const double waited_before = measured_wait_;
+  measured_wait_ = (state.data_wait_share + state.exchange_wait_share) * state.epoch_seconds;
+  dawdle(std::max(0.0, trace_clock() - step_began_ - std::max(0.0, measured_wait_ - waited_before)));
+  step_began_ = trace_clock();
+  look_for_stop(step_began_);
 }
 
 void TraceWriter::on_end(const TrainState& /*state*/) { write(trace_clock()); }
@@ -125,7 +135,9 @@ void TraceWriter::write(double now) {
   file_ << to_json(now_).dump() << std::endl;
 }
 
-void TraceWriter::write_scores(const Scores& scores) { file_ << Json{{"scores", scores}}.dump() << std::endl; }
+void TraceWriter::write_result(const Scores& scores, const std::string& chosen) {
+  file_ << Json{{"scores", scores}, {"chosen", chosen}}.dump() << std::endl;
+}
 
 void TraceReader::read() {
   std::vector<std::string> names;
