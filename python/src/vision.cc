@@ -237,9 +237,9 @@ void bind_masks(nb::module_& m) {
       },
       "rle"_a, "[x, y, width, height] around the pixels inside.");
   m.def(
-      "rle_boundary",
-      [](const nb::dict& rle, double ratio) { return dict_of(vision::boundary(rle_from(rle), ratio)); }, "rle"_a,
-      "ratio"_a, "The pixels of a mask near its outside, in a width that is a share of the picture's diagonal.");
+      "rle_boundary", [](const nb::dict& rle, double ratio) { return dict_of(vision::boundary(rle_from(rle), ratio)); },
+      "rle"_a, "ratio"_a,
+      "The pixels of a mask near its outside, in a width that is a share of the picture's diagonal.");
   m.def(
       "rle_iou",
       [](const std::vector<nb::dict>& detections, const std::vector<nb::dict>& truths, const std::vector<bool>& crowd) {
@@ -262,20 +262,28 @@ void bind_vision(nb::module_& module) {
   bind_masks(m);
   const bool usually_strict = data::AnnotationOptions().strict;
   nb::class_<Annotations>(m, "Annotations", "An instances file of COCO's, or the dict that it holds, read once.")
-      .def("__init__", [](Annotations* self, nb::handle source, const MaybeFiles& files,
-                          bool strict) { new (self) Annotations(read_truth(source, files, strict)); },
-           "source"_a, nb::kw_only(), "files"_a.none() = nb::none(), "strict"_a = usually_strict)
-      .def_prop_ro("problems", [](const Annotations& self) { return self.read.problems.kinds; },
-                   "How often each kind of problem came up.")
+      .def(
+          "__init__",
+          [](Annotations* self, nb::handle source, const MaybeFiles& files, bool strict) {
+            new (self) Annotations(read_truth(source, files, strict));
+          },
+          "source"_a, nb::kw_only(), "files"_a.none() = nb::none(), "strict"_a = usually_strict)
+      .def_prop_ro(
+          "problems", [](const Annotations& self) { return self.read.problems.kinds; },
+          "How often each kind of problem came up.")
       .def("__len__", [](const Annotations& self) { return self.read.annotations.objects.size(); });
   nb::class_<Detections>(m, "Detections", "A results file of COCO's, or the list that it holds, read once.")
-      .def("__init__", [](Detections* self, nb::handle source,
-                          const MaybeFiles& files) { new (self) Detections(read_found(source, files)); },
-           "source"_a, nb::kw_only(), "files"_a.none() = nb::none())
+      .def(
+          "__init__",
+          [](Detections* self, nb::handle source, const MaybeFiles& files) {
+            new (self) Detections(read_found(source, files));
+          },
+          "source"_a, nb::kw_only(), "files"_a.none() = nb::none())
       .def("__len__", [](const Detections& self) { return self.found.size(); });
   const vision::CocoOptions usual;
   m.def("evaluate", evaluate, "truth"_a, "detections"_a, "kind"_a = "box", nb::kw_only(),
-        "dilation_ratio"_a = usual.dilation_ratio, "strict"_a = usually_strict, "files"_a.none() = nb::none(), "threads"_a = usual.threads,
+        "dilation_ratio"_a = usual.dilation_ratio, "strict"_a = usually_strict, "files"_a.none() = nb::none(),
+        "threads"_a = usual.threads,
         R"(How good detections are, by COCO's rules.
 
 `truth` is an instances file of COCO's, the dict that it holds, or Annotations; `detections` a results file, its list, or

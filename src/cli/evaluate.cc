@@ -44,7 +44,8 @@ std::string text_of(const Json& report) {
   for (const Json& note : report["notes"]) out << note.get<std::string>() << '\n';
   out << table_of(report["measures"]);
   for (const Json& measure : report["measures"]) {
-    if (measure.contains("mAP")) out << measure["name"].get<std::string>() << " mAP " << cell_of(measure["mAP"]) << '\n';
+    if (measure.contains("mAP"))
+      out << measure["name"].get<std::string>() << " mAP " << cell_of(measure["mAP"]) << '\n';
   }
   for (const Json& measure : report["measures"]) {
     if (!measure.contains("by_category")) continue;
@@ -116,7 +117,8 @@ class Evaluate : public Command {
 
   data::ReadAnnotations read_annotations() const {
     const data::VocFolderOptions voc{strict_, list_};
-    if (!is_voc() && !list_.empty()) wrong_usage("--list is for folders as of VOC, and ", printable(data_), " is a file");
+    if (!is_voc() && !list_.empty())
+      wrong_usage("--list is for folders as of VOC, and ", printable(data_), " is a file");
     if (data::is_uri(data_)) {
       if (is_voc()) return data::read_voc(*data::remote_files(data_), voc);
       const data::RemoteFile file = data::remote_file(data_);
@@ -131,8 +133,8 @@ class Evaluate : public Command {
     return data::read_coco_results(*file.files, file.path);
   }
 
-  void add_measure(const std::string& name, const vision::Annotations& annotations,
-                   const std::vector<Detection>& found, Json& report) const {
+  void add_measure(const std::string& name, const vision::Annotations& annotations, const std::vector<Detection>& found,
+                   Json& report) const {
     if (name == "voc" || name == "voc07") {
       const auto area = name == "voc" ? vision::VocArea::kWhole : vision::VocArea::kElevenPoints;
       report["measures"].push_back(json_of(name, evaluate_voc(annotations, found, {.area = area})));

@@ -9,13 +9,12 @@
 namespace thalweg::vision {
 namespace {
 
-/// Takes a mask's columns from left to right, each as its runs, and leaves the pixels that are further than `margin` from
-/// the outside: those of whose column, and of the `margin` columns on either side, as many pixels above and below are
-/// inside too.
+/// Takes a mask's columns from left to right, each as its runs, and leaves the pixels that are further than `margin`
+/// from the outside: those of whose column, and of the `margin` columns on either side, as many pixels above and below
+/// are inside too.
 class Erosion {
  public:
-  Erosion(int64_t height, int64_t margin)
-      : height_(height), margin_(margin), streaks_(static_cast<size_t>(height)) {}
+  Erosion(int64_t height, int64_t margin) : height_(height), margin_(margin), streaks_(static_cast<size_t>(height)) {}
 
   /// Within a column.
   void add_run(int64_t column, int64_t begin, int64_t end) {

@@ -1,7 +1,7 @@
 // Copyright The Thalweg Authors. SPDX-License-Identifier: Apache-2.0
-// The compressed form of run lengths. From the fourth run on, a number is the difference to the run two before. A number
-// is a sequence of characters from '0' on, of five bits each from the lowest up, with a sixth that says that more
-// follow; the highest of the last five is the sign.
+// The compressed form of run lengths. From the fourth run on, a number is the difference to the run two before. A
+// number is a sequence of characters from '0' on, of five bits each from the lowest up, with a sixth that says that
+// more follow; the highest of the last five is the sign.
 #include "thalweg/error.h"
 #include "thalweg/vision/rle.h"
 

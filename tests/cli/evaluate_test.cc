@@ -10,8 +10,8 @@
 namespace thalweg::testing {
 namespace {
 
-using ::testing::HasSubstr;
 using nlohmann::json;
+using ::testing::HasSubstr;
 
 /// The files of a golden set.
 class Evaluate : public ::testing::Test {
@@ -88,8 +88,8 @@ TEST_F(Evaluate, VocFoldersAreScoredByTheirOwnRules) {
   write_bytes(directory_ / "results.json",
               R"([{"image_id": 7, "category_id": 1, "score": 0.5, "bbox": [0, 0, 20, 10]}])");
   const auto voc = [&](const std::vector<std::string>& more) {
-    std::vector<std::string> arguments = {"evaluate",  directory_ / "voc",         "--detections",
-                                          directory_ / "results.json", "--measures", "voc,voc07,box"};
+    std::vector<std::string> arguments = {"evaluate",   directory_ / "voc", "--detections", directory_ / "results.json",
+                                          "--measures", "voc,voc07,box"};
     arguments.insert(arguments.end(), more.begin(), more.end());
     return run_program(arguments);
   };

@@ -8,8 +8,8 @@
 #include "thalweg/error.h"
 #include "thalweg/vision/coco.h"
 
-/// What the fuzzers of annotations and masks run, and vision_corpus_test.cc repeats: anything but a result or an Error is
-/// a finding.
+/// What the fuzzers of annotations and masks run, and vision_corpus_test.cc repeats: anything but a result or an Error
+/// is a finding.
 namespace thalweg::fuzz {
 
 /// The first two bytes are height and width. What is read must come back from what is written.

@@ -1,16 +1,17 @@
 // Copyright The Thalweg Authors. SPDX-License-Identifier: Apache-2.0
+#include "thalweg/vision/coco.h"
+
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include "support/error_text.h"
-#include "thalweg/vision/coco.h"
 #include "vision/coco_file.h"
 
 namespace thalweg::testing {
 namespace {
 
-using ::testing::HasSubstr;
 using nlohmann::json;
+using ::testing::HasSubstr;
 using vision::Detection;
 using vision::OverlapKind;
 
@@ -130,7 +131,8 @@ TEST(Coco, CrowdsAreNeitherFoundNorMissed) {
 }
 
 TEST(Coco, WithoutAMaskABoxStandsForADetection) {
-  auto truth = one_picture({{.box = {10, 10, 20, 20}, .segmentation = vision::Rle::from_box(100, 100, {10, 10, 20, 20})}});
+  auto truth =
+      one_picture({{.box = {10, 10, 20, 20}, .segmentation = vision::Rle::from_box(100, 100, {10, 10, 20, 20})}});
   const auto scores = evaluate_coco(truth, {found_at({10, 10, 20, 20}, 1)}, {.kind = OverlapKind::kMask});
   EXPECT_DOUBLE_EQ(scores.values[0], 1.0);
 }

@@ -1,4 +1,6 @@
 // Copyright The Thalweg Authors. SPDX-License-Identifier: Apache-2.0
+#include "thalweg/vision/rle.h"
+
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -6,7 +8,6 @@
 #include <random>
 
 #include "support/error_text.h"
-#include "thalweg/vision/rle.h"
 #include "vision/coco_file.h"
 
 namespace thalweg::testing {
@@ -76,18 +77,14 @@ TEST(Rle, EmptyRunsJoinTheirNeighbours) {
 }
 
 TEST(Rle, WhatIsNoMaskIsRefused) {
-  const auto counts = [](std::vector<int64_t> given) {
-    return error_text([&] { Rle::from_counts(2, 5, given); });
-  };
+  const auto counts = [](std::vector<int64_t> given) { return error_text([&] { Rle::from_counts(2, 5, given); }); };
   EXPECT_THAT(counts({3, 8}), HasSubstr("run 1 of a mask of 2 x 5 pixels has 8 pixels, and 7 are left"));
   EXPECT_THAT(counts({3, -1, 8}), HasSubstr("run 1"));
   EXPECT_THAT(counts({3}), HasSubstr("have 3 pixels, not 10"));
   EXPECT_THAT(counts({INT64_MAX, INT64_MAX}), HasSubstr("run 0"));
   EXPECT_THAT(error_text([] { Rle(1 << 20, 1 << 20); }), HasSubstr("at most"));
   EXPECT_THAT(error_text([] { Rle(-1, 3); }), HasSubstr("at most"));
-  const auto text = [](const std::string& given) {
-    return error_text([&] { Rle::from_text(2, 5, given); });
-  };
+  const auto text = [](const std::string& given) { return error_text([&] { Rle::from_text(2, 5, given); }); };
   EXPECT_THAT(text("P"), HasSubstr("ends within a number"));
   EXPECT_THAT(text("3!"), HasSubstr("character of number 33 at 1"));
   EXPECT_THAT(text("oooooooooo"), HasSubstr("more than 7 characters"));
@@ -97,8 +94,7 @@ TEST(Rle, WhatIsNoMaskIsRefused) {
 
 TEST(Rle, PolygonsAreDrawnAsPycocotoolsDoes) {
   for (const nlohmann::json& one : golden_coco("masks")) {
-    const Rle rle =
-        Rle::from_polygons(one["height"], one["width"], one["polygons"].get<std::vector<Polygon>>());
+    const Rle rle = Rle::from_polygons(one["height"], one["width"], one["polygons"].get<std::vector<Polygon>>());
     EXPECT_EQ(rle.text(), one["text"].get<std::string>()) << one.dump();
     EXPECT_EQ(rle.area(), one["area"].get<int64_t>());
     const std::vector<double> box = one["box"];

@@ -1,9 +1,10 @@
 // Copyright The Thalweg Authors. SPDX-License-Identifier: Apache-2.0
+#include "thalweg/vision/voc.h"
+
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include "support/error_text.h"
-#include "thalweg/vision/voc.h"
 
 namespace thalweg::testing {
 namespace {
@@ -28,8 +29,8 @@ double ap(const vision::Annotations& annotations, const std::vector<Detection>& 
 TEST(Voc, PrecisionOverRecallByHand) {
   const auto annotations = truth({{1, 1, 1, kHere}, {2, 1, 1, kThere}, {3, 2, 1, kHere}, {4, 2, 1, kThere}});
   // Right, wrong, right, right, wrong: recall 1/4, 1/4, 2/4, 3/4, 3/4; precision 1, 1/2, 2/3, 3/4, 3/5.
-  const std::vector<Detection> found = {{1, 1, 0.9, kHere}, {1, 1, 0.8, kNowhere}, {2, 1, 0.7, kThere},
-                                        {2, 1, 0.6, kHere}, {2, 1, 0.5, kNowhere}};
+  const std::vector<Detection> found = {
+      {1, 1, 0.9, kHere}, {1, 1, 0.8, kNowhere}, {2, 1, 0.7, kThere}, {2, 1, 0.6, kHere}, {2, 1, 0.5, kNowhere}};
   EXPECT_DOUBLE_EQ(ap(annotations, found, VocArea::kWhole), 0.25 * 1 + 0.5 * 0.75);
   // Recalls 0, 0.1, 0.2 have precision 1; 0.3 to 0.7 have 3/4; the others are not reached.
   EXPECT_DOUBLE_EQ(ap(annotations, found, VocArea::kElevenPoints), (3 * 1 + 5 * 0.75) / 11);

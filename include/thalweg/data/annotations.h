@@ -49,22 +49,23 @@ ReadAnnotations read_coco(const std::string& path, const AnnotationOptions& opti
 /// Of a file somewhere else (data/remote_files.h).
 ReadAnnotations read_coco(const Files& files, const std::string& path, const AnnotationOptions& options = {});
 
-/// COCO's results format: a list of {"image_id", "category_id", "score", "bbox" and/or "segmentation"}. If the first has a
-/// box, all have one, and areas are those of boxes; otherwise areas and boxes are those of the masks, which are runs.
+/// COCO's results format: a list of {"image_id", "category_id", "score", "bbox" and/or "segmentation"}. If the first
+/// has a box, all have one, and areas are those of boxes; otherwise areas and boxes are those of the masks, which are
+/// runs.
 std::vector<vision::Detection> parse_coco_results(std::string_view json, const std::string& name);
 std::vector<vision::Detection> read_coco_results(const std::string& path);
 std::vector<vision::Detection> read_coco_results(const Files& files, const std::string& path);
 
 struct VocFolderOptions {
   bool strict = false;
-  /// A file that lists the pictures, a name a line, within the directory: "ImageSets/Main/val.txt". Empty: all that have
-  /// annotations.
+  /// A file that lists the pictures, a name a line, within the directory: "ImageSets/Main/val.txt". Empty: all that
+  /// have annotations.
   std::string list = {};
 };
 
-/// A directory as of PASCAL VOC: Annotations/*.xml, and pictures in JPEGImages. Categories are numbered from 1 in the order
-/// of their names; a picture's id is the number in its name ("2007_000027" is 2007000027), or, where a name has none,
-/// pictures are numbered from 1. Difficult objects are crowds.
+/// A directory as of PASCAL VOC: Annotations/*.xml, and pictures in JPEGImages. Categories are numbered from 1 in the
+/// order of their names; a picture's id is the number in its name ("2007_000027" is 2007000027), or, where a name has
+/// none, pictures are numbered from 1. Difficult objects are crowds.
 ReadAnnotations read_voc(const std::string& directory, const VocFolderOptions& options = {});
 ReadAnnotations read_voc(const Files& files, const VocFolderOptions& options = {});
 

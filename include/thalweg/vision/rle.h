@@ -35,8 +35,8 @@ class Rle {
   static Rle from_text(int64_t height, int64_t width, std::string_view text);
   /// [height, width] of any numbers: what is not 0 is inside.
   static Rle from_mask(const Tensor& mask);
-  /// What any of the polygons covers, pixel for pixel as COCO's tools draw them: outlines are drawn on a grid five times
-  /// as fine, and a pixel is inside if the middle of its column is between two of its crossings (docs/vision.md).
+  /// What any of the polygons covers, pixel for pixel as COCO's tools draw them: outlines are drawn on a grid five
+  /// times as fine, and a pixel is inside if the middle of its column is between two of its crossings (docs/vision.md).
   static Rle from_polygons(int64_t height, int64_t width, std::span<const Polygon> polygons);
   /// As the polygon of its corners.
   static Rle from_box(int64_t height, int64_t width, const Box& box);

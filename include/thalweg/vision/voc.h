@@ -31,8 +31,8 @@ struct VocScores {
 };
 
 /// Mean average precision by VOC's rules: a detection is about the object of its category in its picture that it
-/// overlaps most; it is right if they overlap enough and no detection of a higher score was about the same. Throws Error
-/// as evaluate_coco.
+/// overlaps most; it is right if they overlap enough and no detection of a higher score was about the same. Throws
+/// Error as evaluate_coco.
 VocScores evaluate_voc(const Annotations& annotations, const std::vector<Detection>& detections,
                        const VocOptions& options = {});
 

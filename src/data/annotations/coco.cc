@@ -208,9 +208,8 @@ ReadAnnotations read_coco(const Files& files, const std::string& path, const Ann
 
 std::vector<vision::Detection> parse_coco_results(std::string_view json, const std::string& name) {
   ResultsReader reader(name);
-  for_each_record(json, name, [&](const std::string& list, size_t index, const Json& record) {
-    reader.add(list, index, record);
-  });
+  for_each_record(json, name,
+                  [&](const std::string& list, size_t index, const Json& record) { reader.add(list, index, record); });
   return reader.take();
 }
 

@@ -11,13 +11,13 @@ namespace thalweg::data {
 /// Gets an object of a list, the list's key ("" if the file is the list) and its place in it.
 using VisitRecord = std::function<void(const std::string& list, size_t index, const nlohmann::json& record)>;
 
-/// Reads JSON that is a list of objects, or an object with such lists, an object of a list at a time, so that no more of
-/// it is in memory than the text and that one. Throws Error that begins with `name` if it is no such JSON, or nested or
-/// large beyond what annotations are.
+/// Reads JSON that is a list of objects, or an object with such lists, an object of a list at a time, so that no more
+/// of it is in memory than the text and that one. Throws Error that begins with `name` if it is no such JSON, or nested
+/// or large beyond what annotations are.
 void for_each_record(std::string_view json, const std::string& name, const VisitRecord& visit);
 
-/// A record with its name for messages: "instances.json: annotations[7]". Members that are missing or of another kind are
-/// Errors that begin with it.
+/// A record with its name for messages: "instances.json: annotations[7]". Members that are missing or of another kind
+/// are Errors that begin with it.
 class Record {
  public:
   Record(const nlohmann::json& json, std::string place) : json_(json), place_(std::move(place)) {}

@@ -14,8 +14,8 @@ class NoMask : public Error {
   using Error::Error;
 };
 
-/// COCO's segmentation: polygons, or {"size": [height, width], "counts": runs or their compressed text}. Polygons without
-/// an area are left out, as problems; if none is left that is NoMask, as is anything else that is wrong.
+/// COCO's segmentation: polygons, or {"size": [height, width], "counts": runs or their compressed text}. Polygons
+/// without an area are left out, as problems; if none is left that is NoMask, as is anything else that is wrong.
 vision::Segmentation segmentation_of(const nlohmann::json& json, const std::string& place, ProblemList& problems);
 
 }  // namespace thalweg::data

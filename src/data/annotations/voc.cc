@@ -214,6 +214,8 @@ ReadAnnotations read_voc(const std::string& directory, const VocFolderOptions& o
   return read(Directory(directory), options);
 }
 
-ReadAnnotations read_voc(const Files& files, const VocFolderOptions& options) { return read(Directory(files), options); }
+ReadAnnotations read_voc(const Files& files, const VocFolderOptions& options) {
+  return read(Directory(files), options);
+}
 
 }  // namespace thalweg::data

@@ -65,13 +65,13 @@ TEST(CocoReader, MasksAsRunsAndAsText) {
 }
 
 TEST(CocoReader, BadAnnotationsAreNamedAndCounted) {
-  const auto read = parsed(
-      R"({"image_id": 8, "category_id": 3, "bbox": [1, 1, 2, 2]},)"
-      R"({"image_id": 7, "category_id": 4, "bbox": [1, 1, 2, 2]},)" +
-      object("", "[25, 2, 5, 6]") + "," + object("", "[1, 2, 0, 6]") + "," + object(R"("segmentation": [])") + "," +
-      object(R"("segmentation": [[1, 2, 3, 4], [1, 2, 6, 2, 6, 8]])") + "," +
-      object(R"("segmentation": {"size": [9, 20], "counts": [180]})") + "," +
-      object(R"("segmentation": {"size": [10, 20], "counts": [30]})"));
+  const auto read =
+      parsed(R"({"image_id": 8, "category_id": 3, "bbox": [1, 1, 2, 2]},)"
+             R"({"image_id": 7, "category_id": 4, "bbox": [1, 1, 2, 2]},)" +
+             object("", "[25, 2, 5, 6]") + "," + object("", "[1, 2, 0, 6]") + "," + object(R"("segmentation": [])") +
+             "," + object(R"("segmentation": [[1, 2, 3, 4], [1, 2, 6, 2, 6, 8]])") + "," +
+             object(R"("segmentation": {"size": [9, 20], "counts": [180]})") + "," +
+             object(R"("segmentation": {"size": [10, 20], "counts": [30]})"));
   EXPECT_THAT(read.problems.kinds,
               ElementsAre(Pair("box empty or outside", 2), Pair("mask that cannot be used", 3),
                           Pair("polygon without an area", 1), Pair("unknown category", 1), Pair("unknown picture", 1)));
@@ -87,8 +87,9 @@ TEST(CocoReader, BadAnnotationsAreNamedAndCounted) {
 
 TEST(CocoReader, StrictlyTheFirstProblemFails) {
   const std::string text = instances(object() + "," + object("", "[25, 2, 5, 6]"));
-  EXPECT_THAT(error_text([&] { data::parse_coco(text, "x.json", {.strict = true}); }),
-              HasSubstr("x.json: annotations[1]: box empty or outside: (25, 2) with extents (5, 6) in a picture of 20 x 10"));
+  EXPECT_THAT(
+      error_text([&] { data::parse_coco(text, "x.json", {.strict = true}); }),
+      HasSubstr("x.json: annotations[1]: box empty or outside: (25, 2) with extents (5, 6) in a picture of 20 x 10"));
 }
 
 TEST(CocoReader, WhatIsNoInstancesFileFailsWithThePlace) {
@@ -107,8 +108,7 @@ TEST(CocoReader, WhatIsNoInstancesFileFailsWithThePlace) {
 TEST(CocoReader, ResultsTakeAreasFromBoxesOrMasks) {
   const std::string mask = R"("segmentation": {"size": [10, 20], "counts": [50, 25, 125]})";
   const std::string head = R"({"image_id": 7, "category_id": 3.0, "score": 0.25, )";
-  const auto boxes =
-      data::parse_coco_results("[" + head + R"("bbox": [1, 2, 5, 6], )" + mask + "}]", "r.json");
+  const auto boxes = data::parse_coco_results("[" + head + R"("bbox": [1, 2, 5, 6], )" + mask + "}]", "r.json");
   ASSERT_EQ(boxes.size(), 1U);
   EXPECT_EQ(boxes[0].area, 30);
   EXPECT_EQ(std::get<Rle>(boxes[0].segmentation).area(), 25);

@@ -46,7 +46,8 @@ class VocReader : public ::testing::Test {
 };
 
 TEST_F(VocReader, PicturesCategoriesAndObjects) {
-  write("2007_000032", annotation(object("dog", "1 1 10 20") + object("cat", "5.5 6 30 20", "<difficult>1</difficult>")));
+  write("2007_000032",
+        annotation(object("dog", "1 1 10 20") + object("cat", "5.5 6 30 20", "<difficult>1</difficult>")));
   write("2007_000027", annotation(object("dog", "3 3 3 3")));
   const auto read = data::read_voc(path());
   EXPECT_EQ(read.problems.count(), 0) << to_string(read.problems);
@@ -104,8 +105,9 @@ std::string failure(const std::string& text) {
 }
 
 TEST(Xml, ElementsTextsAndEntities) {
-  const auto root = xml("\xEF\xBB\xBF<?xml version='1.0'?>\n<!-- a > b -->\n<a x=\"<\" y='\"'> one &amp; <b/>two"
-                        "<!-- no --><![CDATA[<c>]]> &#65;&#x20AC; </a>\n<!-- end -->");
+  const auto root =
+      xml("\xEF\xBB\xBF<?xml version='1.0'?>\n<!-- a > b -->\n<a x=\"<\" y='\"'> one &amp; <b/>two"
+          "<!-- no --><![CDATA[<c>]]> &#65;&#x20AC; </a>\n<!-- end -->");
   EXPECT_EQ(root.name, "a");
   EXPECT_EQ(root.text, "one & two<c> A\xE2\x82\xAC");
   ASSERT_EQ(root.children.size(), 1U);
