@@ -82,7 +82,7 @@ TEST_F(Evaluate, VocFoldersAreScoredByTheirOwnRules) {
   std::filesystem::create_directories(directory_ / "voc/ImageSets/Main");
   write_bytes(directory_ / "voc/Annotations/000007.xml",
               "<annotation><filename>000007.jpg</filename><size><width>50</width><height>40</height></size>"
-              "<object><name>cat</name><bndbox><xmin>1</xmin><ymin>1</ymin><xmax>20</xmax><ymax>10</ymax></bndbox>"
+              "<object><name>fork</name><bndbox><xmin>1</xmin><ymin>1</ymin><xmax>20</xmax><ymax>10</ymax></bndbox>"
               "</object></annotation>");
   write_bytes(directory_ / "voc/ImageSets/Main/val.txt", "000007\n");
   write_bytes(directory_ / "results.json",
@@ -97,7 +97,7 @@ TEST_F(Evaluate, VocFoldersAreScoredByTheirOwnRules) {
   EXPECT_EQ(report["measures"][0]["mAP"], 1);
   EXPECT_EQ(report["measures"][1]["mAP"], 1);
   EXPECT_EQ(report["measures"][2]["AP"], 1);
-  EXPECT_EQ(report["measures"][0]["by_category"][0]["name"], "cat");
+  EXPECT_EQ(report["measures"][0]["by_category"][0]["name"], "fork");
   EXPECT_THAT(voc({}).out, HasSubstr("voc07 mAP 1.0000"));
 }
 

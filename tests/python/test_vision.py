@@ -98,13 +98,13 @@ def test_voc_folders(tmp_path):
     (tmp_path / "Annotations").mkdir()
     box = "<bndbox><xmin>3</xmin><ymin>5</ymin><xmax>12</xmax><ymax>10</ymax></bndbox>"
     (tmp_path / "Annotations" / "2007_000027.xml").write_text(
-        f"<annotation><size><width>30</width><height>20</height></size><object><name>dog</name>{box}</object></annotation>")
+        f"<annotation><size><width>30</width><height>20</height></size><object><name>spoon</name>{box}</object></annotation>")
     instances = vision.read_voc(tmp_path)
     assert instances["annotations"][0]["bbox"] == [2, 4, 10, 6]
     assert instances["images"][0] == {"id": 2007000027, "height": 20, "width": 30, "file_name": "JPEGImages/2007_000027.jpg"}
     found = [{"image_id": 2007000027, "category_id": 1, "score": 1, "bbox": [2, 4, 10, 6]}]
     assert vision.evaluate(instances, found, "voc")["mAP"] == 1
-    assert vision.evaluate(instances, found, "voc07")["by_category"] == {"dog": 1}
+    assert vision.evaluate(instances, found, "voc07")["by_category"] == {"spoon": 1}
 
 
 def voc_by_hand(instances, results, category, eleven):

@@ -63,9 +63,10 @@ struct VocFolderOptions {
   std::string list = {};
 };
 
-/// A directory as of PASCAL VOC: Annotations/*.xml, and pictures in JPEGImages. Categories are numbered from 1 in the
-/// order of their names; a picture's id is the number in its name ("2007_000027" is 2007000027), or, where a name has
-/// none, pictures are numbered from 1. Difficult objects are crowds.
+/// A directory as of PASCAL VOC: Annotations/*.xml, and pictures in JPEGImages. VOC's twenty classes have their
+/// numbers, 1 to 20; if there are others, the classes that occur are numbered from 1 in the order of their names. A
+/// picture's id is the number in its name ("2007_000027" is 2007000027), or, where a name has none, pictures are
+/// numbered from 1. Difficult objects are crowds.
 ReadAnnotations read_voc(const std::string& directory, const VocFolderOptions& options = {});
 ReadAnnotations read_voc(const Files& files, const VocFolderOptions& options = {});
 

@@ -23,6 +23,11 @@ constexpr int64_t kMostXmlBytes = int64_t{16} << 20;
 constexpr const char* kFolder = "Annotations/";
 constexpr std::string_view kEnding = ".xml";
 
+/// VOC's own classes, in the order of their names, which is that of their numbers.
+constexpr std::array<const char*, 20> kVocClasses = {
+    "aeroplane",   "bicycle", "bird",  "boat",      "bottle", "bus",         "car",   "cat",  "chair", "cow",
+    "diningtable", "dog",     "horse", "motorbike", "person", "pottedplant", "sheep", "sofa", "train", "tvmonitor"};
+
 /// The directory, wherever it is.
 class Directory {
  public:
@@ -143,11 +148,14 @@ class VocReader {
   }
 
   ReadAnnotations finish() {
+    std::set<std::string> classes(names_.begin(), names_.end());
+    const std::set<std::string> usual(kVocClasses.begin(), kVocClasses.end());
+    // A part of VOC's pictures need not have all classes.
+    if (std::includes(usual.begin(), usual.end(), classes.begin(), classes.end())) classes = usual;
     std::map<std::string, int64_t> ids;
-    for (const std::string& name : names_) ids.emplace(name, 0);
-    int64_t next = 1;
-    for (auto& [name, id] : ids) {
-      id = next++;
+    for (const std::string& name : classes) {
+      const auto id = static_cast<int64_t>(ids.size()) + 1;
+      ids.emplace(name, id);
       result_.annotations.categories.push_back({id, name});
     }
     for (size_t i = 0; i < names_.size(); ++i) result_.annotations.objects[i].category = ids.at(names_[i]);

@@ -47,8 +47,8 @@ class VocReader : public ::testing::Test {
 
 TEST_F(VocReader, PicturesCategoriesAndObjects) {
   write("2007_000032",
-        annotation(object("dog", "1 1 10 20") + object("cat", "5.5 6 30 20", "<difficult>1</difficult>")));
-  write("2007_000027", annotation(object("dog", "3 3 3 3")));
+        annotation(object("spoon", "1 1 10 20") + object("fork", "5.5 6 30 20", "<difficult>1</difficult>")));
+  write("2007_000027", annotation(object("spoon", "3 3 3 3")));
   const auto read = data::read_voc(path());
   EXPECT_EQ(read.problems.count(), 0) << to_string(read.problems);
   ASSERT_EQ(read.annotations.pictures.size(), 2U);
@@ -56,7 +56,7 @@ TEST_F(VocReader, PicturesCategoriesAndObjects) {
   EXPECT_EQ(read.annotations.pictures[0].file, "JPEGImages/2007_000027.jpg");
   EXPECT_EQ(read.annotations.pictures[0].width, 30);
   ASSERT_EQ(read.annotations.categories.size(), 2U);
-  EXPECT_EQ(read.annotations.categories[0].name, "cat");
+  EXPECT_EQ(read.annotations.categories[0].name, "fork");
   ASSERT_EQ(read.annotations.objects.size(), 3U);
   EXPECT_EQ(read.annotations.objects[0].box, (vision::Box{2, 2, 1, 1}));
   EXPECT_EQ(read.annotations.objects[0].category, 2);
@@ -65,6 +65,14 @@ TEST_F(VocReader, PicturesCategoriesAndObjects) {
   EXPECT_TRUE(read.annotations.objects[2].crowd);
   const auto remote = data::read_voc(*data::remote_files("file://" + path()));
   EXPECT_EQ(remote.annotations.objects.size(), 3U);
+}
+
+TEST_F(VocReader, ClassesOfVocKeepTheirNumbers) {
+  write("1", annotation(object("dog", "1 1 2 2") + object("tvmonitor", "1 1 2 2")));
+  const auto read = data::read_voc(path());
+  EXPECT_EQ(read.annotations.categories.size(), 20U);
+  EXPECT_EQ(read.annotations.objects[0].category, 12);
+  EXPECT_EQ(read.annotations.objects[1].category, 20);
 }
 
 TEST_F(VocReader, AListChoosesPictures) {
