@@ -27,8 +27,11 @@ Nearest nearest(const Cell& cell, const Box& box) {
 
 /// Of one category, over all pictures.
 struct Found {
-  std::vector<double> scores;
-  std::vector<Outcome> outcomes;
+  struct One {
+    const Detection* detection;
+    Outcome outcome;
+  };
+  std::vector<One> detections;
   int64_t objects = 0;
 };
 
@@ -48,8 +51,7 @@ Found match(const CategoryCells& category, double min_iou) {
           taken[near.object] = true;
         }
       }
-      found.scores.push_back(detection->score);
-      found.outcomes.push_back(outcome);
+      found.detections.push_back({detection, outcome});
     }
   }
   return found;
@@ -78,9 +80,14 @@ double at_eleven_points(Curve& curve) {
   return sum / (kLast + 1);
 }
 
-double average_precision(const Found& found, VocArea area) {
+double average_precision(Found& found, VocArea area) {
+  // Equal scores stay in the order they were given in, whatever their pictures: all lie in one list.
+  std::sort(found.detections.begin(), found.detections.end(), [](const Found::One& a, const Found::One& b) {
+    if (a.detection->score != b.detection->score) return a.detection->score > b.detection->score;
+    return a.detection < b.detection;
+  });
   std::vector<Outcome> outcomes;
-  for (const uint32_t i : order_by_score(found.scores)) outcomes.push_back(found.outcomes[i]);
+  for (const Found::One& one : found.detections) outcomes.push_back(one.outcome);
   Curve curve;
   curve.trace(outcomes, found.objects);
   return area == VocArea::kWhole ? area_under(curve) : at_eleven_points(curve);
@@ -96,7 +103,7 @@ VocScores evaluate_voc(const Annotations& annotations, const std::vector<Detecti
   double sum = 0;
   int64_t count = 0;
   for (const CategoryCells& category : cells.categories()) {
-    const Found found = match(category, options.min_iou);
+    Found found = match(category, options.min_iou);
     const double ap = found.objects == 0 ? -1.0 : average_precision(found, options.area);
     result.categories.push_back({category.category, ap});
     if (found.objects == 0) continue;

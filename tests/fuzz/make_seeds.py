@@ -149,7 +149,7 @@ IMAGES = {
 # Height, width and the text of a mask.
 RUNS = {
     "rectangle": b"\x14\x14e09;000000000000000W6",
-    "diagonal": b"\x03\x03013100",
+    "diagonal": b"\x03\x03013000",
     "all": b"\x02\x050:",
     "empty": b"\x00\x00",
     "long_number": b"\xff\xffoooooooooo",
