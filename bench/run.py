@@ -40,12 +40,13 @@ sys.path.insert(0, str(HERE / "peer"))
 import beside_load  # noqa: E402
 import wire  # noqa: E402
 from cases import CASES as MODEL_CASES  # noqa: E402
+from coco_cases import COCO_CASES  # noqa: E402
 from data_cases import DATA_CASES  # noqa: E402
 from group_cases import GROUP_CASES  # noqa: E402
 from python_cases import PYTHON_CASES  # noqa: E402
 from spark_cases import SPARK_CASES  # noqa: E402
 
-CASES = MODEL_CASES | DATA_CASES | GROUP_CASES | PYTHON_CASES | SPARK_CASES | beside_load.BESIDE_CASES
+CASES = MODEL_CASES | DATA_CASES | GROUP_CASES | PYTHON_CASES | COCO_CASES | SPARK_CASES | beside_load.BESIDE_CASES
 
 PR_SET_PDEATHSIG = 1
 SYNC_TARGET = 0.5  # what synchronisation may add to our step, as a share of what it adds to the peer's

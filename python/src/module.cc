@@ -27,4 +27,5 @@ NB_MODULE(_core, module) {
   bind_trainer(module);
   bind_rate_finder(module);
   bind_optimize(module);
+  bind_vision(module);
 }

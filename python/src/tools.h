@@ -7,5 +7,6 @@ namespace thalweg::python {
 
 void bind_optimize(nb::module_& module);
 void bind_rate_finder(nb::module_& module);
+void bind_vision(nb::module_& module);
 
 }  // namespace thalweg::python

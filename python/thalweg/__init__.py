@@ -12,7 +12,7 @@
 import importlib
 from typing import TYPE_CHECKING
 
-from thalweg import _pickling, data, losses, metrics, nn, ops, optim, schedules  # noqa: F401
+from thalweg import _pickling, data, losses, metrics, nn, ops, optim, schedules, vision  # noqa: F401
 from thalweg._core import (
     Callback,
     EpochRecord,
@@ -80,6 +80,7 @@ __all__ = [
     "optimize",
     "schedules",
     "trace",
+    "vision",
     "zoo",
 ]
 

@@ -146,6 +146,53 @@ IMAGES = {
 }
 
 
+# Height, width and the text of a mask.
+RUNS = {
+    "rectangle": b"\x14\x14e09;000000000000000W6",
+    "diagonal": b"\x03\x03013000",
+    "all": b"\x02\x050:",
+    "empty": b"\x00\x00",
+    "long_number": b"\xff\xffoooooooooo",
+    "below_nothing": b"\x02\x05O",
+}
+
+
+def instances(**lists):
+    usual = {"images": [{"id": 1, "height": 9, "width": 8, "file_name": "a.jpg"}], "categories": [{"id": 1, "name": "c"}],
+             "annotations": []}
+    return json.dumps(usual | lists, separators=(",", ":")).encode()
+
+
+def annotation(**more):
+    return {"id": 1, "image_id": 1, "category_id": 1, "bbox": [1, 1, 4, 4], "area": 16, "iscrowd": 0} | more
+
+
+TRIANGLE = [[1, 1, 5, 1, 3, 6]]
+FOUND = b"\x01" + json.dumps([{"image_id": 1, "category_id": 1, "score": 0.5, "bbox": [1, 1, 4, 4], "segmentation": TRIANGLE}]).encode()
+FOUND_RUNS = b"\x01" + json.dumps([{"image_id": 1, "category_id": 1, "score": 1,
+                                   "segmentation": {"size": [9, 8], "counts": "97n0"}}]).encode()
+ANNOTATIONS = {
+    "polygon": instances(annotations=[annotation(segmentation=TRIANGLE)]) + FOUND,
+    "crowd": instances(annotations=[annotation(iscrowd=1, segmentation={"size": [9, 8], "counts": [9, 9, 54]})]) + FOUND_RUNS,
+    "far_corner": instances(annotations=[annotation(segmentation=[[1e7, 1, -1e7, 8, 3, 1e300]])]) + FOUND,
+    "huge_runs": instances(annotations=[annotation(segmentation={"size": [1 << 40, 1 << 40], "counts": [1 << 62]})]),
+    "huge_picture": instances(images=[{"id": 1, "height": 1 << 20, "width": 2000}], annotations=[annotation()]) + FOUND,
+    "wrong_kinds": instances(annotations=[annotation(segmentation="x", bbox=None, area="y"), {}, annotation(id=1.5)]),
+    "deep": b'{"images":' + b"[" * 300 + b"]" * 300 + b"}",
+    "no_lists": b'{"images":{"id":1},"annotations":3}\x01{"a":[{}]}',
+}
+
+XML = {
+    "voc": b"<?xml version='1.0'?><!-- c --><annotation v=\"1\"><object><name>a&amp;b</name><difficult>0</difficult><bndbox>"
+           b"<xmin>1</xmin></bndbox><part/></object></annotation>",
+    "entities": b"<a>&lt;&#65;&#x1F600;&bogus;</a>",
+    "deep": b"<a>" * 50 + b"</a>" * 50,
+    "data": b"<a><![CDATA[<b>]]></a>",
+    "crossed": b"<a><b></a></b>",
+    "declared": b"<!DOCTYPE a [<!ENTITY x 'y'>]><a>&x;</a>",
+}
+
+
 def message(tag, body):
     """Of a member: tag and length before the bytes. Tags of collective operations have bit 32."""
     return struct.pack("<QQ", tag, len(body)) + body
@@ -244,7 +291,8 @@ MEETING = {
 
 
 def main():
-    wire = {"images": IMAGES, "messages": MESSAGES, "frames": FRAMES, "control": CONTROL, "listener": LISTENER, "meeting": MEETING}
+    wire = {"images": IMAGES, "messages": MESSAGES, "frames": FRAMES, "control": CONTROL, "listener": LISTENER, "meeting": MEETING,
+            "runs": RUNS, "annotations": ANNOTATIONS, "xml": XML}
     for folder, seeds in wire.items():
         (CORPUS / folder).mkdir(exist_ok=True)
         for name, data in seeds.items():

@@ -12,7 +12,7 @@ from tracked import ROOT, report, tracked_files
 # Each part and the parts it may use besides itself.
 _CORE = ["base", "tensor", "graph", "ops"]
 _COMPILED = _CORE + ["autodiff", "passes", "runtime"]
-_TRAINING = _COMPILED + ["nn", "optim", "data", "formats", "model", "train"]
+_TRAINING = _COMPILED + ["vision", "nn", "optim", "data", "formats", "model", "train"]
 _EVERYTHING = _TRAINING + ["optimize", "predict", "comm", "sync"]
 MAY_USE = {
     "threads": [],
@@ -23,9 +23,10 @@ MAY_USE = {
     "autodiff": _CORE,
     "passes": _CORE + ["autodiff"],
     "runtime": _CORE + ["autodiff", "passes"],
-    "nn": _COMPILED,
+    "vision": ["base", "tensor"],
+    "nn": _COMPILED + ["vision"],
     "optim": _COMPILED,
-    "data": ["base", "tensor"],
+    "data": ["base", "tensor", "vision"],
     "formats": _CORE + ["autodiff", "passes", "nn"],
     "model": _COMPILED + ["nn", "optim", "formats"],
     "optimize": _COMPILED + ["nn", "optim", "formats", "model"],

@@ -4,6 +4,7 @@
 #include <set>
 
 #include "thalweg/masks.h"
+#include "thalweg/vision/rle.h"
 
 namespace thalweg::metrics {
 namespace {
@@ -109,8 +110,7 @@ Tensor distance_inside(const Tensor& mask) {
 }
 
 int64_t boundary_width(int64_t height, int64_t width, double ratio) {
-  const double diagonal = std::hypot(static_cast<double>(height), static_cast<double>(width));
-  return std::max<int64_t>(1, std::llround(ratio * diagonal));
+  return vision::boundary_width(height, width, ratio);
 }
 
 std::optional<MaskOverlap> overlap(const Tensor& a, const Tensor& b, std::span<const double> ratios) {
