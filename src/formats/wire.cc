@@ -51,7 +51,8 @@ bool WireReader::next() {
 
 void WireReader::require(Encoding encoding) {
   if (encoding_ != encoding)
-    fail("field " + std::to_string(field_) + " has another encoding than the format gives it: is this a file of that kind?");
+    fail("field " + std::to_string(field_) +
+         " has another encoding than the format gives it: is this a file of that kind?");
   pending_ = false;
 }
 

@@ -31,8 +31,10 @@ namespace {
 
 void require_extent(const InferContext& context, size_t input, int64_t extent, const char* what) {
   const int64_t have = context.shape(input)[1];
-  context.require(have == kFree || extent == kFree || have == extent, what, " have ", have, " numbers a picture, and the "
-                  "priors ask for ", extent);
+  context.require(have == kFree || extent == kFree || have == extent, what, " have ", have,
+                  " numbers a picture, and the "
+                  "priors ask for ",
+                  extent);
 }
 
 std::vector<TensorType> infer(const InferContext& context) {
@@ -61,7 +63,8 @@ std::vector<TensorType> infer(const InferContext& context) {
 
 /// All of one picture, step by step.
 template <typename T>
-std::vector<Detection<T>> detect(const DetectionRules& rules, const T* scores, const std::vector<DetectedBox<T>>& boxes) {
+std::vector<Detection<T>> detect(const DetectionRules& rules, const T* scores,
+                                 const std::vector<DetectedBox<T>>& boxes) {
   std::vector<Detection<T>> found;
   for (int64_t c = 0; c < rules.classes; ++c) {
     if (c == rules.background) continue;

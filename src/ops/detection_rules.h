@@ -65,9 +65,8 @@ std::vector<int64_t> suppress(const DetectionRules& rules, const std::vector<int
   auto threshold = static_cast<T>(rules.overlap_threshold);
   for (const int64_t candidate : order) {
     const DetectedBox<T> box = box_of(candidate);
-    const bool clear = std::all_of(boxes.begin(), boxes.end(), [&](const DetectedBox<T>& other) {
-      return overlap_of(box, other) <= threshold;
-    });
+    const bool clear = std::all_of(boxes.begin(), boxes.end(),
+                                   [&](const DetectedBox<T>& other) { return overlap_of(box, other) <= threshold; });
     if (!clear) continue;
     kept.push_back(candidate);
     boxes.push_back(box);
@@ -101,8 +100,13 @@ void write_detections(const std::vector<Detection<T>>& found, int64_t picture, i
   std::fill_n(out, rows * 7, static_cast<T>(-1));
   for (const Detection<T>& detection : found) {
     const DetectedBox<T> box = box_of(detection);
-    const T row[] = {static_cast<T>(picture), static_cast<T>(detection.label), detection.score, box.left, box.top,
-                     box.right, box.bottom};
+    const T row[] = {static_cast<T>(picture),
+                     static_cast<T>(detection.label),
+                     detection.score,
+                     box.left,
+                     box.top,
+                     box.right,
+                     box.bottom};
     out = std::copy(std::begin(row), std::end(row), out);
   }
 }

@@ -12,6 +12,9 @@
 namespace thalweg {
 namespace {
 
+/// Of sizes and of ratios: the boxes of a place are their product.
+constexpr size_t kMostEach = 256;
+
 /// With 1 at the front, without those that are there already.
 std::vector<double> all_ratios(const Attributes& attrs) {
   constexpr double kSame = 1e-6;
@@ -36,10 +39,12 @@ std::vector<Extent> extents_of(const Attributes& attrs) {
   std::vector<Extent> extents;
   for (size_t s = 0; s < smallest.size(); ++s) {
     extents.push_back({smallest[s], smallest[s]});
-    const double between = largest.empty() ? smallest[s] : std::sqrt(smallest[s] * largest[s]);
-    if (!largest.empty()) extents.push_back({between, between});
+    if (!largest.empty()) {
+      const double between = std::sqrt(smallest[s] * largest[s]);
+      extents.push_back({between, between});
+    }
     for (size_t r = 1; r < ratios.size(); ++r) {
-      extents.push_back({between * std::sqrt(ratios[r]), between / std::sqrt(ratios[r])});
+      extents.push_back({smallest[s] * std::sqrt(ratios[r]), smallest[s] / std::sqrt(ratios[r])});
     }
   }
   return extents;
@@ -52,6 +57,8 @@ std::vector<TensorType> infer(const InferContext& context) {
   context.require_rank(1, 4);
   const size_t sizes = attrs.reals("min_sizes").size(), variances = attrs.reals("variances").size();
   context.require(sizes > 0, "there must be at least one of min_sizes");
+  context.require(std::max(sizes, attrs.reals("aspect_ratios").size()) <= kMostEach, "at most ", kMostEach,
+                  " sizes and ratios are possible");
   context.require(attrs.reals("max_sizes").empty() || attrs.reals("max_sizes").size() == sizes,
                   "there must be as many max_sizes as min_sizes");
   context.require(variances == 1 || variances == 4, "there must be 1 or 4 variances");

@@ -109,8 +109,8 @@ Value* LayerContext::weight(size_t index, const std::string& called, const Shape
   const std::string shared_name = param == nullptr ? "" : param->text("name");
   const double rate = param == nullptr ? 1.0 : param->real("lr_mult", 1.0);
   if (const auto known = net_.shared.find(shared_name); !shared_name.empty() && known != net_.shared.end()) {
-    require(known->second->shape() == shape, "its ", called, " is ", shape, ", but the weight ",
-            printable(shared_name), " that it shares is ", known->second->shape());
+    require(known->second->shape() == shape, "its ", called, " is ", shape, ", but the weight ", printable(shared_name),
+            " that it shares is ", known->second->shape());
     weights_asked_ = std::max(weights_asked_, index + 1);
     return known->second;
   }
@@ -137,8 +137,7 @@ Value* along_axis(Value* weight, int axis, const Value* like) {
 std::vector<int64_t> known_extents(const LayerContext& context, const Value* value, int first) {
   std::vector<int64_t> extents;
   for (int d = first; d < value->shape().rank(); ++d) {
-    context.require(value->shape()[d] != kFree, "needs to know the sizes of what it reads, which are ",
-                    value->shape());
+    context.require(value->shape()[d] != kFree, "needs to know the sizes of what it reads, which are ", value->shape());
     extents.push_back(value->shape()[d]);
   }
   return extents;

@@ -12,8 +12,8 @@ std::pair<double, double> both_or_each(const LayerContext& context, const Fields
   const bool apart = fields.has(height) || fields.has(width);
   context.require(!apart || !fields.has(both), "has ", both, " and ", height, " or ", width, ": one kind only");
   const double all = fields.real(both, 0.0);
-  const std::pair<double, double> result = apart ? std::pair(fields.real(height, 0.0), fields.real(width, 0.0))
-                                                 : std::pair(all, all);
+  const std::pair<double, double> result =
+      apart ? std::pair(fields.real(height, 0.0), fields.real(width, 0.0)) : std::pair(all, all);
   const bool given = apart || fields.has(both);
   context.require(!given || (result.first > 0 && result.second > 0), both, " must be above 0");
   return result;
@@ -41,8 +41,7 @@ std::vector<Value*> convert_prior_box(LayerContext& context) {
   options.variances = positive(context, fields, "variance");
   if (options.variances.empty()) options.variances = {0.1};
   options.offset = fields.real("offset", 0.5);
-  std::tie(options.image_height, options.image_width) =
-      both_or_each(context, fields, "img_size", "img_h", "img_w");
+  std::tie(options.image_height, options.image_width) = both_or_each(context, fields, "img_size", "img_h", "img_w");
   std::tie(options.step_height, options.step_width) = both_or_each(context, fields, "step", "step_h", "step_w");
   return {ops::prior_box(context.bottom(0), context.bottom(1), options, context.name())};
 }

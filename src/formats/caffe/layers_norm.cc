@@ -134,8 +134,7 @@ std::vector<Value*> convert_bias(LayerContext& context) {
   Value* x = context.bottom();
   const int axis = context.axis(fields, "axis", 1, x->shape().rank());
   if (!own) return {ops::add(x, second(context, axis), context.name())};
-  Value* bias =
-      context.weight(0, "bias", covered(context, fields, axis), LayerContext::filler(fields, "filler", 0.0));
+  Value* bias = context.weight(0, "bias", covered(context, fields, axis), LayerContext::filler(fields, "filler", 0.0));
   return {ops::add(x, along_axis(bias, axis, x), context.name())};
 }
 

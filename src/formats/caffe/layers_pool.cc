@@ -95,7 +95,8 @@ std::vector<Value*> convert_roi_pooling(LayerContext& context) {
   const std::vector<int64_t> bins{fields.integer("pooled_h", 0, 0, 1 << 12), fields.integer("pooled_w", 0, 0, 1 << 12)};
   context.require(bins[0] > 0 && bins[1] > 0, "needs a pooled_h and a pooled_w");
   const Attributes attrs{{"pooled_shape", bins}, {"spatial_scale", fields.real("spatial_scale", 1.0)}};
-  return {context.graph().add(op::kMaxRoiPool, {context.bottom(0), context.bottom(1)}, attrs, context.name())->output()};
+  return {
+      context.graph().add(op::kMaxRoiPool, {context.bottom(0), context.bottom(1)}, attrs, context.name())->output()};
 }
 
 /// Over squares of each channel instead of over channels: (1 + alpha * mean of squares)^-beta.

@@ -69,13 +69,13 @@ std::vector<Value*> convolve(LayerContext& context, Convolution conv, const Fiel
   context.require(channels != kFree, "the number of channels that it reads is not known");
   context.require(channels % conv.groups == 0 && conv.outputs % conv.groups == 0, channels, " channels to ",
                   conv.outputs, " do not divide into ", conv.groups, " groups");
-  std::vector<int64_t> dims = transposed ? std::vector<int64_t>{channels, conv.outputs / conv.groups}
-                                         : std::vector<int64_t>{conv.outputs, channels / conv.groups};
-  dims.insert(dims.end(), conv.kernel.begin(), conv.kernel.end());
+  std::vector<int64_t> dims(2);
+  dims[0] = transposed ? channels : conv.outputs;
+  dims[1] = (transposed ? conv.outputs : channels) / conv.groups;
+  for (const int64_t extent : conv.kernel) dims.push_back(extent);
   Value* weight = context.weight(0, "weight", Shape(dims), LayerContext::filler(fields, "weight_filler"));
-  Value* bias = conv.has_bias
-                    ? context.weight(1, "bias", {conv.outputs}, LayerContext::filler(fields, "bias_filler"))
-                    : nullptr;
+  Value* bias =
+      conv.has_bias ? context.weight(1, "bias", {conv.outputs}, LayerContext::filler(fields, "bias_filler")) : nullptr;
   std::vector<Value*> tops;
   for (Value* x : context.bottoms()) {
     tops.push_back(transposed ? ops::conv_transpose(x, weight, bias,
@@ -142,8 +142,7 @@ std::vector<Value*> convert_inner_product(LayerContext& context) {
   fields.ignore({"weight_filler", "bias_filler"});
   const Shape shape = transposed ? Shape{inputs, outputs} : Shape{outputs, inputs};
   Value* weight = context.weight(0, "weight", shape, LayerContext::filler(fields, "weight_filler"));
-  Value* bias =
-      has_bias ? context.weight(1, "bias", {outputs}, LayerContext::filler(fields, "bias_filler")) : nullptr;
+  Value* bias = has_bias ? context.weight(1, "bias", {outputs}, LayerContext::filler(fields, "bias_filler")) : nullptr;
   if (x->shape().rank() != axis + 1) {
     std::vector<int64_t> dims(static_cast<size_t>(axis), 0);
     dims.push_back(-1);

@@ -134,8 +134,8 @@ std::vector<Value*> convert_permute(LayerContext& context) {
   const int rank = context.bottom()->shape().rank();
   std::vector<int64_t> order = fields.integers("order");
   for (const int64_t axis : order) {
-    context.require(axis < rank && std::count(order.begin(), order.end(), axis) == 1, "its order has ", axis,
-                    ", for ", rank, " dimensions, each of which may stand there once");
+    context.require(axis < rank && std::count(order.begin(), order.end(), axis) == 1, "its order has ", axis, ", for ",
+                    rank, " dimensions, each of which may stand there once");
   }
   for (int64_t axis = 0; axis < rank; ++axis) {
     if (std::find(order.begin(), order.end(), axis) == order.end()) order.push_back(axis);

@@ -111,9 +111,8 @@ void Importer::connect(const Layer& layer) {
   const Role role = role_of(layer.type);
   Edges edges;
   for (const std::string& bottom : layer.bottoms) edges.bottoms.push_back(find_bottom(layer, bottom));
-  edges.left_out = role == Role::kLeftOut || std::any_of(edges.bottoms.begin(), edges.bottoms.end(), [&](size_t i) {
-                     return versions_[i].left_out;
-                   });
+  edges.left_out = role == Role::kLeftOut || std::any_of(edges.bottoms.begin(), edges.bottoms.end(),
+                                                         [&](size_t i) { return versions_[i].left_out; });
   // What is silenced is no answer.
   if (!edges.left_out || layer.type == "Silence") {
     for (const size_t bottom : edges.bottoms) ++versions_[bottom].readers;

@@ -17,8 +17,8 @@ constexpr size_t kMostAxes = 32;
 bool holds(const Fields& rule) {
   rule.ignore({"stage"});
   const bool phase = !rule.has("phase") || rule.choice("phase", "TRAIN", {"TRAIN", "TEST"}) == "TEST";
-  const bool levels = rule.integer("min_level", 0, -Fields::kMost) <= 0 &&
-                      rule.integer("max_level", 0, -Fields::kMost) >= 0;
+  const bool levels =
+      rule.integer("min_level", 0, -Fields::kMost) <= 0 && rule.integer("max_level", 0, -Fields::kMost) >= 0;
   rule.ignore({"not_stage"});
   return phase && levels && rule.count("stage") == 0;
 }
@@ -34,7 +34,7 @@ bool is_there(const Fields& layer) {
 
 /// What may stand beside the parameters of a layer's own kind.
 bool is_layer_field(const std::string& name) {
-  static const std::set<std::string> kKnown{"name",  "type",  "bottom",  "top",   "loss_weight",    "param",
+  static const std::set<std::string> kKnown{"name",  "type",  "bottom",  "top",     "loss_weight",   "param",
                                             "blobs", "phase", "include", "exclude", "propagate_down"};
   return kKnown.count(name) > 0 || name.ends_with("_param");
 }
@@ -78,7 +78,8 @@ std::vector<NetInput> read_inputs(const Fields& net) {
               " inputs, each of which takes 4");
   for (size_t i = 0; i < inputs.size(); ++i) {
     if (!shapes.empty()) inputs[i].dims = read_dims(*shapes[i]);
-    if (!dims.empty()) inputs[i].dims.assign(dims.begin() + static_cast<long>(4 * i), dims.begin() + static_cast<long>(4 * i + 4));
+    if (!dims.empty())
+      inputs[i].dims.assign(dims.begin() + static_cast<long>(4 * i), dims.begin() + static_cast<long>(4 * i + 4));
   }
   return inputs;
 }

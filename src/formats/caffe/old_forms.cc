@@ -96,7 +96,7 @@ const std::map<std::string, V0Type>& v0_types() {
 }
 
 const std::map<std::string, std::string>& v0_field_names() {
-  static const std::map<std::string, std::string> kNames{{"biasterm", "bias_term"},  {"kernelsize", "kernel_size"},
+  static const std::map<std::string, std::string> kNames{{"biasterm", "bias_term"},   {"kernelsize", "kernel_size"},
                                                          {"batchsize", "batch_size"}, {"meanfile", "mean_file"},
                                                          {"cropsize", "crop_size"},   {"shuffle_images", "shuffle"}};
   return kNames;

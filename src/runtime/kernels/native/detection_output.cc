@@ -80,9 +80,9 @@ class DetectionKernel : public Kernel {
   }
 
   void run(const KernelArguments& arguments) const override {
-    const Detector detector(rules_, {static_cast<const float*>(arguments.inputs[0]),
-                                     static_cast<const float*>(arguments.inputs[1]),
-                                     static_cast<const float*>(arguments.inputs[2])});
+    const Detector detector(
+        rules_, {static_cast<const float*>(arguments.inputs[0]), static_cast<const float*>(arguments.inputs[1]),
+                 static_cast<const float*>(arguments.inputs[2])});
     auto* out = static_cast<float*>(arguments.outputs[0]);
 #pragma omp parallel for schedule(static) num_threads(arguments.threads)
     for (int64_t n = 0; n < pictures_; ++n) detector.run(n, out + n * rules_.keep * 7);
