@@ -1,7 +1,7 @@
 // Copyright The Thalweg Authors. SPDX-License-Identifier: Apache-2.0
 // detection_output(places [N, 4 * P * B], scores [N, P * C], priors [1, 2, 4 * P]) -> [N, K, 7]; B is 1, or C where
 // each class has boxes of its own.
-#include <numeric>
+#include <limits>
 
 #include "graph/op_registry.h"
 #include "ops/detection_rules.h"
@@ -112,7 +112,7 @@ const std::vector<AttributeDef> kAttributes{
     attr::integer("background", 0, "the class that is none; -1: there is no such class").at_least(-1),
     attr::text("code", "center_size", "how boxes are said").one_of({"center_size", "corner", "corner_size"}),
     attr::flag("variance_in_target", "places are multiplied by the variances already"),
-    attr::real("score_threshold", -std::numeric_limits<double>::max(), "what a score must exceed"),
+    attr::real("score_threshold", -std::numeric_limits<double>::infinity(), "what a score must exceed"),
     attr::real("overlap_threshold", 0.45, "boxes of a class that overlap a better one more are dropped").at_least(0.0),
     attr::real("eta", 1.0, "a factor of that threshold after each box, while it is above 0.5").between(1e-6, 1.0),
     attr::integer("candidates", -1, "the best of each class that are looked at; -1: all").at_least(-1),
@@ -130,12 +130,14 @@ namespace ops {
 
 Value* detection_output(Value* places, Value* scores, Value* priors, const DetectionOptions& options,
                         const std::string& name) {
+  constexpr double kLowest = std::numeric_limits<float>::lowest();
   const Attributes attrs{{"classes", options.classes},
                          {"shared_boxes", int64_t{options.shared_boxes}},
                          {"background", options.background},
                          {"code", options.code},
                          {"variance_in_target", int64_t{options.variance_in_target}},
-                         {"score_threshold", options.score_threshold},
+                         // What every number of f32 exceeds, but the lowest.
+                         {"score_threshold", std::max(options.score_threshold, kLowest)},
                          {"overlap_threshold", options.overlap_threshold},
                          {"eta", options.eta},
                          {"candidates", options.candidates},

@@ -38,10 +38,10 @@ TEST(MatchBoxes, ByThresholds) {
   const std::vector<float> boxes{0.2F, 0, 1, 1, 2.55F, 0, 3, 1};
   EXPECT_THAT(matches_of(boxes, {3, 5}), ElementsAre(0, -1, 1, -1)) << "each object has its best prior";
   EXPECT_THAT(matches_of(boxes, {3, -1}), ElementsAre(0, -1, -1, -1)) << "what is absent matches nothing";
-  EXPECT_THAT(matches_of({0, 0, 1.8F, 1}, {0}), ElementsAre(0, -1, -1, -1));
+  EXPECT_THAT(matches_of({0, 0, 1.9F, 1}, {0}), ElementsAre(0, -1, -1, -1));
   ops::MatchOptions apart;
   apart.negative = 0.4;
-  EXPECT_THAT(matches_of({0, 0, 1.8F, 1}, {0}, apart), ElementsAre(0, -2, -1, -1)) << "0.44 of the second";
+  EXPECT_THAT(matches_of({0, 0, 1.9F, 1}, {0}, apart), ElementsAre(0, -2, -1, -1)) << "0.45 of the second";
 }
 
 TEST(MatchBoxes, GivesTheBestPairsFirst) {

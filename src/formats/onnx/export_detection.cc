@@ -1,5 +1,6 @@
 // Copyright The Thalweg Authors. SPDX-License-Identifier: Apache-2.0
 // prior_box, which is a constant, and detection_output by standard operators.
+#include <algorithm>
 #include <limits>
 
 #include "formats/onnx/exporter.h"
@@ -110,7 +111,7 @@ class DetectionWriter {
 
   /// The scores, of which those that are suppressed are nothing.
   std::string suppressed(const std::string& boxes, const std::string& scores) {
-    const auto threshold = static_cast<float>(attrs_.real("score_threshold"));
+    const float threshold = std::max(static_cast<float>(attrs_.real("score_threshold")), kNothing);
     const std::string kept = out_.emit(
         "NonMaxSuppression",
         {boxes, scores, integer(priors_), real(static_cast<float>(attrs_.real("overlap_threshold"))), real(threshold)});
