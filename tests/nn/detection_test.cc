@@ -2,33 +2,20 @@
 // SSD300 against PyTorch: forward, losses, and 20 steps of training (tests/golden/make_ssd.py).
 #include "thalweg/nn/detection.h"
 
-#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include <cmath>
-#include <fstream>
-#include <nlohmann/json.hpp>
+#include <algorithm>
 
-#include "base/threads.h"
-#include "nn/init/deterministic.h"
-#include "runtime/program.h"
-#include "runtime/specialize.h"
+#include "nn/detection_golden.h"
 #include "support/op_check.h"
-#include "support/source_dir.h"
 #include "support/temporary_directory.h"
 #include "thalweg/model.h"
-#include "thalweg/optim.h"
-#include "thalweg/passes.h"
 
 namespace thalweg::testing {
 namespace {
 
 const nlohmann::json& golden() {
-  static const nlohmann::json kGolden = [] {
-    std::ifstream file(TW_SOURCE_DIR "/tests/golden/ssd300.json");
-    TW_REQUIRE(file.good(), "cannot read the golden file");
-    return nlohmann::json::parse(file);
-  }();
+  static const nlohmann::json kGolden = read_golden("ssd300");
   return kGolden;
 }
 
@@ -43,97 +30,17 @@ std::unique_ptr<Graph> narrow_ssd() {
 
 nn::DetectionHeads heads_of(const Graph& graph) { return {graph.outputs()[0], graph.outputs()[1], graph.outputs()[2]}; }
 
-/// Pictures, boxes and kinds.
-std::vector<Tensor> batch() {
-  const nlohmann::json& objects = golden().at("objects");
-  const auto pictures = static_cast<int64_t>(objects.size()), most = static_cast<int64_t>(objects[0].size());
-  std::vector<float> boxes;
-  std::vector<int64_t> kinds;
-  for (const auto& picture : objects) {
-    for (const auto& object : picture) {
-      for (size_t i = 0; i < 4; ++i) boxes.push_back(object[i].get<float>());
-      kinds.push_back(object[4].get<int64_t>());
-    }
-  }
-  return {nn::deterministic_uniform("input.0", {pictures, 3, 300, 300}, 1.0),
-          Tensor::from<float>({pictures, most, 4}, boxes), Tensor::from<int64_t>({pictures, most}, kinds)};
-}
-
-void expect_like_golden(const Tensor& value, const char* name) {
-  const nlohmann::json& expected = golden().at(name);
-  double sum = 0, abs_sum = 0;
-  for (int64_t i = 0; i < value.num_elements(); ++i) {
-    const auto element = static_cast<double>(value.data<float>()[i]);
-    sum += element;
-    abs_sum += std::fabs(element);
-  }
-  const double size = expected.at("abs_sum");
-  EXPECT_NEAR(abs_sum, size, 1e-4 * size) << name;
-  EXPECT_NEAR(sum, expected.at("sum").get<double>(), 1e-4 * size) << name;
-  const double mean = size / static_cast<double>(value.num_elements());
-  for (size_t i = 0; i < expected.at("every_997th").size(); ++i) {
-    const double element = expected.at("every_997th")[i];
-    const auto actual = static_cast<double>(value.data<float>()[i * 997]);
-    ASSERT_NEAR(actual, element, 1e-3 * (mean + std::fabs(element))) << name << ' ' << i * 997;
-  }
-}
+std::vector<Tensor> batch() { return labelled_batch(golden(), 300); }
 
 TEST(Ssd300, AnswersAsPyTorchDoes) {
   const auto graph = narrow_ssd();
-  std::vector<std::pair<std::string, Shape>> expected, actual;
-  for (const auto& [name, dims] :
-       golden().at("parameters").get<std::vector<std::pair<std::string, std::vector<int64_t>>>>()) {
-    expected.emplace_back(name, Shape(dims));
-  }
-  for (const Value* parameter : graph->parameters()) actual.emplace_back(parameter->name(), parameter->shape());
-  std::sort(expected.begin(), expected.end(), [](const auto& a, const auto& b) { return a.first < b.first; });
-  std::sort(actual.begin(), actual.end(), [](const auto& a, const auto& b) { return a.first < b.first; });
-  EXPECT_EQ(actual, expected) << "the names of the published files";
+  expect_names_of_golden(*graph, golden());
   const std::vector<Tensor> outputs = run_graph(*graph, {batch()[0]});
   EXPECT_EQ(outputs[0].shape(), (Shape{2, 8732, 4}));
-  expect_like_golden(outputs[0], "places");
-  expect_like_golden(outputs[1], "logits");
-  expect_like_golden(outputs[2], "priors");
+  expect_like_golden(outputs[0], golden(), "places");
+  expect_like_golden(outputs[1], golden(), "logits");
+  expect_like_golden(outputs[2], golden(), "priors");
 }
-
-/// Trains a graph whose last output is the loss, as the golden file's script does.
-class Training {
- public:
-  Training(const Graph& graph, const std::vector<Tensor>& inputs) : optimizer_(optim::sgd({.momentum = 0.9})) {
-    std::vector<TensorType> types;
-    for (const Tensor& tensor : inputs) types.push_back(tensor.type());
-    std::unordered_map<const Value*, Value*> mapping;
-    auto fixed = specialize(graph, types, &mapping);
-    prepare_for_training(*fixed, mapping.at(graph.outputs().back()), Precision::kF32);
-    auto variables = std::make_shared<Variables>(*fixed);
-    CompileOptions options;
-    options.threads = available_processors();
-    options.training = true;
-    session_ = std::make_unique<Session>(Program::compile(std::move(fixed), variables, options));
-    slots_.assign(variables->size(), 0);
-    for (const GradientSlot& slot : session_->program().gradients()) {
-      const auto floats = static_cast<int64_t>(variables->layout(slot.variable).bytes() / sizeof(float));
-      slots_[slot.variable] = optimizer_.add_parameter(variables->name(slot.variable), floats);
-    }
-  }
-
-  std::vector<Tensor> step(const std::vector<Tensor>& inputs, double rate) {
-    Variables& variables = session_->program().variables();
-    optimizer_.begin_step(rate);
-    auto outputs = session_->run(inputs, [&](const GradientView& gradient) {
-      auto* values = static_cast<float*>(variables.data(gradient.variable));
-      const size_t size = variables.layout(gradient.variable).bytes() / sizeof(float);
-      optimizer_.update(slots_[gradient.variable], {values, size}, {gradient.dense, gradient.num_floats});
-    });
-    variables.touch();
-    return outputs;
-  }
-
- private:
-  optim::Optimizer optimizer_;
-  std::unique_ptr<Session> session_;
-  std::vector<size_t> slots_;
-};
 
 TEST(Ssd300, FollowsPyTorch) {
   const auto graph = narrow_ssd();
