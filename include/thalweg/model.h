@@ -84,7 +84,12 @@ class Model {
   /// Reads an ONNX file. Throws an Error that names the file and, if operators are not supported, lists all of them.
   /// Weights stay in the file, and in those of its external data, until a program rearranges them or the model is
   /// trained: until the model is gone the files must not be changed in place.
+  ///
+  /// A Caffe network (.prototxt) is read with the weights (.caffemodel) that lie beside it under the same name; it is
+  /// an error if there are none.
   static Model load(const std::string& path, const InferenceOptions& options = {});
+  /// A Caffe network with a file of its weights; "": it starts as its fillers say, to be trained. See caffe::load.
+  static Model load_caffe(const std::string& network, const std::string& weights, const InferenceOptions& options = {});
   /// From the bytes of a model file without external data.
   static Model load_bytes(std::string bytes, const InferenceOptions& options = {});
   Model(Model&&) noexcept;

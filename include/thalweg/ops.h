@@ -3,6 +3,7 @@
 
 #include "thalweg/ops/activation.h"
 #include "thalweg/ops/conv.h"
+#include "thalweg/ops/detection.h"
 #include "thalweg/ops/elementwise.h"
 #include "thalweg/ops/matmul.h"
 #include "thalweg/ops/norm.h"

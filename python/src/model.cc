@@ -141,11 +141,21 @@ void bind_constructors(nb::class_<Model>& type) {
 }
 
 void bind_loading(nb::class_<Model>& type) {
-  define_with_options([&](auto... arguments) { type.def_static("load", arguments..., "Reads an ONNX file."); },
-                      with_options<const PathText&>([](const PathText& path, const auto& options) {
-                        return call_engine([&] { return Model::load(path.text, options); });
-                      }),
-                      "path"_a);
+  define_with_options(
+      [&](auto... arguments) {
+        type.def_static(
+            "load", arguments...,
+            "Reads an ONNX file, or a Caffe network (.prototxt) with its weights: those given, or the "
+            ".caffemodel of the same name beside it. With weights=\"\" a network starts as its fillers say.");
+      },
+      with_options<const PathText&, const std::optional<PathText>&>(
+          [](const PathText& path, const std::optional<PathText>& weights, const auto& options) {
+            return call_engine([&] {
+              return weights.has_value() ? Model::load_caffe(path.text, weights->text, options)
+                                         : Model::load(path.text, options);
+            });
+          }),
+      "path"_a, "weights"_a = nb::none());
   define_with_options(
       [&](auto... arguments) {
         type.def_static("load_bytes", arguments..., "From the bytes of an ONNX file without external data.");

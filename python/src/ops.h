@@ -20,6 +20,7 @@ Value* reshaped(Value* x, const Sizes& sizes);
 
 void bind_elementwise_ops(nb::module_& ops);
 void bind_shape_ops(nb::module_& ops);
+void bind_detection_ops(nb::module_& ops);
 void bind_layer_ops(nb::module_& ops);
 void bind_quantized_ops(nb::module_& ops);
 /// Operators and methods of values.

@@ -107,6 +107,7 @@ void bind_ops(nb::module_& module) {
 Each appends a node to the graph of its inputs and returns its output. Binary ops broadcast as numpy does.)");
   bind_elementwise_ops(ops);
   bind_shape_ops(ops);
+  bind_detection_ops(ops);
   bind_layer_ops(ops);
   bind_quantized_ops(ops);
   bind_value_methods(module);

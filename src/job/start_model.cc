@@ -3,6 +3,7 @@
 
 #include "formats/onnx/import_graph.h"
 #include "job/training.h"
+#include "thalweg/caffe.h"
 #include "thalweg/zoo.h"
 
 namespace thalweg::job {
@@ -20,6 +21,9 @@ StartModel start_model(const std::string& source, Settings& settings) {
   std::optional<onnx::BatchNormTraining> norms;
   if (const std::string name = settings.text(kNorms, ""); !name.empty()) {
     norms = about(settings, kNorms, [&] { return onnx::batch_norm_training_from_name(name); });
+  }
+  if (caffe::is_network_file(source)) {
+    return {caffe::load(source, caffe::weights_beside(source), {.batch_norms = norms}), {}};
   }
   onnx::ImportedModel model = onnx::import_for_training(source, norms);
   return {std::move(model.graph), std::move(model.metadata)};

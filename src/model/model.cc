@@ -9,6 +9,7 @@
 #include "model/describe.h"
 #include "model/model_impl.h"
 #include "optim/groups.h"
+#include "thalweg/caffe.h"
 #include "thalweg/input_error.h"
 
 namespace thalweg {
@@ -160,8 +161,21 @@ Model& Model::operator=(Model&&) noexcept = default;
 Model::~Model() = default;
 
 Model Model::load(const std::string& path, const InferenceOptions& options) {
+  if (caffe::is_network_file(path)) {
+    const std::string weights = caffe::weights_beside(path);
+    TW_REQUIRE(!weights.empty(), path, ": is a Caffe network, and no file with its weights lies beside it under the ",
+               "same name with the ending .caffemodel");
+    return load_caffe(path, weights, options);
+  }
   const ScopedLimits limits(memory_of(options), 0);
   return make_model(onnx::import_model(onnx::open_model(path), options.train_batch_norm), options);
+}
+
+Model Model::load_caffe(const std::string& network, const std::string& weights, const InferenceOptions& options) {
+  const ScopedLimits limits(memory_of(options), 0);
+  auto impl = std::make_unique<Impl>(caffe::load(network, weights, {.batch_norms = options.train_batch_norm}), options);
+  impl->name = impl->context.name = network;
+  return Model(std::move(impl));
 }
 
 Model Model::load_bytes(std::string bytes, const InferenceOptions& options) {

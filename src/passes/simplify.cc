@@ -5,6 +5,8 @@
 
 #include "graph/op_registry.h"
 #include "ops/ids.h"
+#include "ops/ids_rare.h"
+#include "ops/prior_boxes.h"
 #include "thalweg/passes.h"
 
 namespace thalweg {
@@ -43,6 +45,13 @@ Value* counted(Graph& graph, const Node& node) {
   return graph.constant(Tensor::scalar<float>(static_cast<float>(count)));
 }
 
+/// So are boxes that depend on extents alone.
+Value* priors(Graph& graph, const Node& node) {
+  if (node.op_name() != op::kPriorBox || !node.output()->shape().is_static()) return nullptr;
+  const Tensor boxes = prior_boxes(node);
+  return boxes.defined() ? graph.constant(boxes.to(node.output()->dtype())) : nullptr;
+}
+
 bool holds_objects(const Attributes& attrs) {
   return std::any_of(attrs.items().begin(), attrs.items().end(), [](const auto& item) {
     return std::holds_alternative<Tensor>(item.second) || std::holds_alternative<std::shared_ptr<Graph>>(item.second);
@@ -78,6 +87,7 @@ void merge_scalar_constants(Graph& graph) {
 void simplify(Graph& graph) {
   for (const auto& node : graph.nodes()) {
     if (Value* count = counted(graph, *node); count != nullptr) graph.replace(node->output(), count);
+    if (Value* boxes = priors(graph, *node); boxes != nullptr) graph.replace(node->output(), boxes);
   }
   merge_scalar_constants(graph);
   std::map<std::string, Node*> seen;

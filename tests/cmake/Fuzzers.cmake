@@ -2,7 +2,7 @@
 # instrumented library calls are in the program, which therefore has to show them.
 find_library(FUZZER_LIBRARY libclang_rt.fuzzer-x86_64.a PATHS /usr/lib/llvm-14/lib/clang/14.0.6/lib/linux REQUIRED)
 add_library(fuzz_coverage OBJECT fuzz/coverage.cc)
-set(fuzz_targets run_onnx read_safetensors)
+set(fuzz_targets run_onnx read_caffe read_safetensors)
 set(fuzz_data_targets decode_images read_csv)
 set(fuzz_vision_targets read_runs read_annotations read_xml)
 set(fuzz_wire_targets read_messages read_frames read_control meet_listener hold_meeting)

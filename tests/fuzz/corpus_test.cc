@@ -28,6 +28,7 @@ void replay(const char* folder, void (*target)(std::string_view)) {
 }
 
 TEST(FuzzCorpus, OnnxModels) { replay("onnx", fuzz::run_onnx); }
+TEST(FuzzCorpus, CaffeNetworks) { replay("caffe", fuzz::read_caffe); }
 TEST(FuzzCorpus, Safetensors) { replay("safetensors", fuzz::read_safetensors); }
 
 }  // namespace

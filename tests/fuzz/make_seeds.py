@@ -127,6 +127,41 @@ SAFETENSORS = {
 }
 
 
+CAFFE_INPUT = 'layer { name: "d" type: "Input" top: "d" input_param { shape { dim: 1 dim: 2 dim: 6 dim: 6 } } }\n'
+
+
+def caffe_layer(kind, parameters="", bottom="d", top="y"):
+    return CAFFE_INPUT + f'layer {{ name: "l" type: "{kind}" bottom: "{bottom}" top: "{top}" {parameters} }}'
+
+
+def caffe_pair(name):
+    folder = pathlib.Path(__file__).resolve().parent.parent / "golden" / "caffe"
+    return (folder / f"{name}.prototxt").read_bytes() + b"\0" + (folder / f"{name}.caffemodel").read_bytes()
+
+
+# A network, a byte 0, and its weights.
+CAFFE = {
+    "old": caffe_pair("old"),
+    "functions": caffe_pair("functions"),
+    "huge_outputs": caffe_layer("InnerProduct", "inner_product_param { num_output: 2147483647 }"),
+    "huge_embedding": caffe_layer("Embed", "embed_param { num_output: 2147483647 input_dim: 2147483647 }"),
+    "huge_tiles": caffe_layer("Tile", "tile_param { axis: 1 tiles: 1048576 }"),
+    "huge_window": caffe_layer("Pooling", "pooling_param { kernel_size: 1048576 pad: 1048575 }"),
+    "huge_lrn": caffe_layer("LRN", "lrn_param { local_size: 1048575 norm_region: WITHIN_CHANNEL }"),
+    "many_bins": caffe_layer("SPP", "spp_param { pyramid_height: 16 }"),
+    "odd_reshape": caffe_layer("Reshape", "reshape_param { shape { dim: 0 dim: -1 dim: -1 dim: 0 dim: 0 } axis: 1 }"),
+    "priors": caffe_layer("PriorBox", 'bottom: "d" prior_box_param { min_size: 1 aspect_ratio: 1e-300 step: 1e300 }'),
+    "detections": CAFFE_INPUT.replace("dim: 2 dim: 6 dim: 6", "dim: 24")
+    + 'layer { name: "p" type: "Parameter" top: "p" parameter_param { shape { dim: 1 dim: 2 dim: 24 } } }\n'
+    'layer { name: "o" type: "DetectionOutput" bottom: "d" bottom: "d" bottom: "p" top: "o" detection_output_param '
+    "{ num_classes: 4 keep_top_k: 3 nms_param { top_k: 5 eta: 0.5 } code_type: CORNER } }",
+    "cyclic": caffe_layer("ReLU", bottom="y"),
+    "deep": "a{" * 4000,
+    "first_form": 'input: "d" input_dim: 1 input_dim: 2 input_dim: 4 input_dim: 4 layers { layer { name: "p" type: "padding" '
+    'pad: 1 } bottom: "d" top: "p" } layers { layer { name: "c" type: "conv" num_output: 3 kernelsize: 2 } bottom: "p" top: "c" }',
+}
+
+
 def png(width, height, rows=None):
     """Black, one bit a pixel; of `rows` rows, if the file is to end early."""
     def chunk(kind, data):
@@ -299,6 +334,9 @@ def main():
             (CORPUS / folder / name).write_bytes(data)
     for name, proto in ONNX.items():
         (CORPUS / "onnx" / name).write_bytes(proto.SerializeToString(deterministic=True))
+    (CORPUS / "caffe").mkdir(exist_ok=True)
+    for name, data in CAFFE.items():
+        (CORPUS / "caffe" / name).write_bytes(data.encode() if isinstance(data, str) else data)
     for name, data in SAFETENSORS.items():
         (CORPUS / "safetensors" / name).write_bytes(data)
 

@@ -4,7 +4,9 @@
 #include <span>
 #include <string_view>
 
+#include "base/limits.h"
 #include "formats/safetensors_header.h"
+#include "thalweg/caffe.h"
 #include "thalweg/error.h"
 #include "thalweg/model.h"
 
@@ -36,6 +38,25 @@ inline void run_onnx(std::string_view bytes) {
   options.max_seconds = 1.0;
   try {
     const Model model = Model::load_bytes(std::string(bytes), options);
+    std::vector<Tensor> inputs;
+    for (const ValueDescription& value : model.inputs()) inputs.push_back(small_input(value));
+    model.predict(inputs);
+  } catch (const Error&) {
+  }
+}
+
+/// A network, and its weights behind the first byte that no text has.
+inline void read_caffe(std::string_view bytes) {
+  InferenceOptions options;
+  options.threads = 1;
+  options.tuning = Tuning::kFixed;
+  options.max_memory = size_t{64} << 20;
+  options.max_seconds = 1.0;
+  const size_t end = std::min(bytes.find('\0'), bytes.size());
+  const std::string weights(bytes.substr(std::min(end + 1, bytes.size())));
+  try {
+    const ScopedLimits limits(options.max_memory, options.max_seconds);
+    const Model model(caffe::load_bytes(std::string(bytes.substr(0, end)), weights), options);
     std::vector<Tensor> inputs;
     for (const ValueDescription& value : model.inputs()) inputs.push_back(small_input(value));
     model.predict(inputs);

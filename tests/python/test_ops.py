@@ -83,3 +83,16 @@ def test_slopes_of_prelu_go_along_the_channels(rng):
     x, slope = rng.normal(size=(2, 3, 4)).astype("float32"), np.array([0.1, 0.2, 0.3], "float32")
     expected = np.where(x > 0, x, x * slope[:, None])
     np.testing.assert_allclose(evaluate(ops.prelu, x, slope), expected, rtol=1e-6)
+
+
+def test_objects_are_found_and_matched():
+    priors = np.array([[0, 0, 0.4, 0.4], [0.5, 0.5, 0.9, 0.9]], "float32")
+    boxes = np.array([[[0.5, 0.5, 0.9, 0.8], [0, 0, 0, 0]]], "float32")
+    kinds = np.array([[3, -1]], "int64")
+    np.testing.assert_array_equal(evaluate(ops.match_boxes, priors, boxes, kinds), [[-1, 0]])
+    overlaps = evaluate(lambda a, b: ops.iou_matrix(a, b), priors, boxes[0])
+    np.testing.assert_allclose(overlaps, [[0, 0], [0.75, 0]], atol=1e-6)
+    both = np.concatenate([priors.reshape(1, 1, 8), np.full((1, 1, 8), 0.1, "float32")], axis=1)
+    scores = np.array([[0.1, 0.9, 0.8, 0.2]], "float32")
+    found = evaluate(lambda p, s, b: ops.detection_output(p, s, b, 2, score_threshold=0.5), np.zeros((1, 8), "float32"), scores, both)
+    np.testing.assert_allclose(found, [[[0, 1, 0.9, 0, 0, 0.4, 0.4], [-1] * 7]], atol=1e-6)

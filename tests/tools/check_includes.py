@@ -54,6 +54,7 @@ PUBLIC_HEADER = {
     "schedules": "optim",
     "triggers": "optim",
     "metrics": "nn",
+    "caffe": "formats",
     "npy": "formats",
     "onnx": "formats",
     "safetensors": "formats",

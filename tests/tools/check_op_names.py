@@ -19,6 +19,8 @@ _OTHER_MEANINGS = {
     "src/nn/metrics/": {"threshold"},  # an option of metrics
     "src/nn/": {"add", "conv", "dropout", "embedding", "linear", "lstm", "relu"},  # parts of weights' names, modes
     "src/formats/onnx/": {"ceil", "clip", "floor", "linear", "silu", "split", "tanh", "threshold"},  # ONNX's attributes, modes
+    "src/formats/caffe/": {"clip", "concat", "conv", "dropout", "lrn", "pad", "relu", "sigmoid", "softmax", "split", "tanh",
+                           "threshold", "top_k", "transpose"},  # fields and types of Caffe's
     "src/runtime/kernels/": {"add", "mul"},  # how updates meet what is there
     "src/optim/ftrl.cc": {"linear"},  # a slot
     "src/capi/rendezvous.cc": {"log"},  # an option

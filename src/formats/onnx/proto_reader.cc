@@ -1,10 +1,12 @@
 // Copyright The Thalweg Authors. SPDX-License-Identifier: Apache-2.0
 #include "formats/onnx/proto_reader.h"
 
-#include "formats/onnx/wire.h"
+#include "formats/wire.h"
 
 namespace thalweg::onnx {
 namespace {
+
+using formats::WireReader;
 
 /// Graphs inside attributes of graphs, and types inside types. Deeper nesting is an attempt to exhaust the stack.
 constexpr int kMaxDepth = 50;

@@ -1,11 +1,11 @@
 // Copyright The Thalweg Authors. SPDX-License-Identifier: Apache-2.0
-#include "formats/onnx/wire.h"
+#include "formats/wire.h"
 
 #include <cstring>
 
 #include "thalweg/error.h"
 
-namespace thalweg::onnx {
+namespace thalweg::formats {
 
 void WireReader::fail(const std::string& problem) const { raise(*where_, ": ", problem, " at byte ", offset_ + at_); }
 
@@ -51,7 +51,8 @@ bool WireReader::next() {
 
 void WireReader::require(Encoding encoding) {
   if (encoding_ != encoding)
-    fail("field " + std::to_string(field_) + " has another encoding than ONNX gives it: is this an ONNX file?");
+    fail("field " + std::to_string(field_) +
+         " has another encoding than the format gives it: is this a file of that kind?");
   pending_ = false;
 }
 
@@ -168,4 +169,4 @@ void WireWriter::packed(uint32_t field, const std::vector<double>& values) {
   bytes(field, {reinterpret_cast<const char*>(values.data()), values.size() * sizeof(double)});
 }
 
-}  // namespace thalweg::onnx
+}  // namespace thalweg::formats

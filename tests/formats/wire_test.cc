@@ -1,5 +1,5 @@
 // Copyright The Thalweg Authors. SPDX-License-Identifier: Apache-2.0
-#include "formats/onnx/wire.h"
+#include "formats/wire.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -8,7 +8,7 @@
 
 #include "support/error_text.h"
 
-namespace thalweg::onnx {
+namespace thalweg::formats {
 namespace {
 
 using ::testing::AllOf;
@@ -109,4 +109,4 @@ TEST(Wire, AFieldOfAnotherEncodingIsAnError) {
 }
 
 }  // namespace
-}  // namespace thalweg::onnx
+}  // namespace thalweg::formats

@@ -8,8 +8,8 @@
 #include <variant>
 #include <vector>
 
-/// Protocol Buffers' wire format, as far as ONNX uses it.
-namespace thalweg::onnx {
+/// Protocol Buffers' wire format, as far as model files use it.
+namespace thalweg::formats {
 
 static_assert(std::endian::native == std::endian::little, "the wire format is little-endian");
 
@@ -88,4 +88,4 @@ class WireWriter {
   uint64_t size_ = 0;
 };
 
-}  // namespace thalweg::onnx
+}  // namespace thalweg::formats
