@@ -3,6 +3,7 @@
 
 #include <map>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -61,6 +62,8 @@ struct Preset {
   /// With fewer workers it would be another scheme: why is said here.
   int least_workers = 2;
   std::string why_as_many = {};
+  /// It is one of the others, which a measurement chooses: axes, promise and compression are those of that one.
+  bool is_chosen = false;
 };
 const std::vector<Preset>& presets();
 
@@ -97,5 +100,14 @@ void check_scheme(const SchemeOptions& options);
 
 /// For TrainOptions::scheme. Throws what check_scheme does.
 std::shared_ptr<Scheme> make_scheme(const SchemeOptions& options, std::shared_ptr<comm::Group> group);
+
+/// What the scheme `auto` has chosen.
+struct SchemeChoice {
+  SchemeOptions scheme;
+  /// What was measured, and what follows from it.
+  std::string why;
+};
+/// None of other schemes, and before it has chosen.
+std::optional<SchemeChoice> choice_of(const Scheme& scheme);
 
 }  // namespace thalweg::sync

@@ -94,6 +94,8 @@ class Callback {
   virtual void on_wait() {}
   /// After every change of the weights.
   virtual void on_step(const TrainState& /*state*/) {}
+  /// In place of on_step, after a step that only measures and is taken back (the scheme "auto" of thalweg/sync.h).
+  virtual void on_measured_step(const TrainState& /*state*/) {}
   /// After every batch of a validation.
   virtual void on_validation_batch(const TrainState& /*state*/) {}
   virtual void on_validation(const TrainState& /*state*/) {}

@@ -126,7 +126,8 @@ json tw_training::report() const {
   TW_REQUIRE(trainer != nullptr, "there is nothing to report before a run");
   json epochs = json::array();
   for (const thalweg::EpochRecord& record : trainer->history()) epochs.push_back(job::to_json(record));
-  return {{"steps", trainer->state().progress.iteration},
+  return {{"scheme", job::choice_json(training.options.scheme.get())},
+          {"steps", trainer->state().progress.iteration},
           {"epochs", epochs},
           {"skipped", job::to_json(trainer->skipped())},
           {"tls", membership && membership->tls},

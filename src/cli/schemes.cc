@@ -44,11 +44,12 @@ Json to_json(const std::vector<sync::OptionInfo>& options) {
 }
 
 Json to_json(const sync::Preset& preset) {
+  const auto axis = [&](auto value) { return preset.is_chosen ? "as chosen" : name_of(value); };
   return {{"name", preset.name},
           {"parallel", preset.parallelism == sync::Parallelism::kData ? "data" : "model"},
-          {"optimisation", name_of(preset.optimisation)},
-          {"schedule", name_of(preset.schedule)},
-          {"exchange", name_of(preset.exchange)},
+          {"optimisation", axis(preset.optimisation)},
+          {"schedule", axis(preset.schedule)},
+          {"exchange", axis(preset.exchange)},
           {"description", preset.description},
           {"promise", preset.promise},
           {"when", preset.when},
@@ -70,8 +71,10 @@ std::string text_of(const Json& report) {
   std::ostringstream out;
   for (const Json& scheme : report["schemes"]) {
     const auto text = [&](const char* key) { return scheme[key].get<std::string>(); };
-    out << text("name") << "  (" << text("parallel") << " parallel, " << text("optimisation") << ", "
-        << text("schedule") << ", " << text("exchange") << ")\n"
+    out << text("name") << "  (" << text("parallel") << " parallel, " << text("optimisation");
+    // Of one that is chosen they are all the same.
+    if (scheme["schedule"] != scheme["optimisation"]) out << ", " << text("schedule") << ", " << text("exchange");
+    out << ")\n"
         << "  " << text("description") << '\n'
         << "  promises: " << text("promise") << '\n'
         << "  take it if: " << text("when") << '\n'

@@ -90,7 +90,7 @@ class Train : public Command {
     fit(trainer, job);
     const bool leads = group == nullptr || group->rank() == 0;
     if (leads && !job.model_path.empty()) model.save(job.model_path, properties);
-    if (leads) report(trainer, steps_before, job.model_path);
+    if (leads) report(trainer, steps_before, job);
     return kDone;
   }
 
@@ -114,12 +114,14 @@ class Train : public Command {
     }
   }
 
-  void report(const Trainer& trainer, int64_t steps_before, const std::string& model_path) const {
+  void report(const Trainer& trainer, int64_t steps_before, const TrainJob& job) const {
     Json epochs = Json::array();
     for (const EpochRecord& record : trainer.history()) epochs.push_back(job::to_json(record));
-    const Json result = {{"steps", trainer.state().progress.iteration}, {"steps_before", steps_before},
-                         {"stopped", trainer.stop_requested()},         {"model", model_path},
-                         {"skipped", job::to_json(trainer.skipped())},  {"epochs", epochs}};
+    Json result = {{"steps", trainer.state().progress.iteration}, {"steps_before", steps_before},
+                   {"stopped", trainer.stop_requested()},         {"model", job.model_path},
+                   {"skipped", job::to_json(trainer.skipped())},  {"epochs", epochs}};
+    const Json choice = job::choice_json(job.training.options.scheme.get());
+    if (!choice.is_null()) result["scheme"] = choice;
     print(result, text_of);
   }
 

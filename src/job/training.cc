@@ -131,6 +131,15 @@ nlohmann::ordered_json to_json(const data::SkippedSamples& skipped) {
   return {{"count", skipped.count}, {"reasons", skipped.reasons}};
 }
 
+nlohmann::ordered_json choice_json(const Scheme* scheme) {
+  const std::optional<sync::SchemeChoice> choice = scheme != nullptr ? sync::choice_of(*scheme) : std::nullopt;
+  if (!choice) return nullptr;
+  return {{"name", choice->scheme.name},
+          {"compression", choice->scheme.compression},
+          {"options", choice->scheme.options},
+          {"why", choice->why}};
+}
+
 void fit_together(Graph& graph, Training& training, const Settings& settings) {
   for (const std::string& name : training.metrics) {
     training.options.metrics.push_back(

@@ -48,6 +48,8 @@ void check_without_validation(const Settings& settings, const Training& training
 /// As `thalweg train --json` prints it.
 nlohmann::ordered_json to_json(const EpochRecord& record);
 nlohmann::ordered_json to_json(const data::SkippedSamples& skipped);
+/// What the scheme "auto" has chosen; null for others, and without a group.
+nlohmann::ordered_json choice_json(const Scheme* scheme);
 
 /// A leading ~ stands for the home directory, as in a shell.
 std::string expand_home(const std::string& path);

@@ -67,21 +67,15 @@ void GroupScheme::note(const comm::Status& status) {
 }
 
 GroupScheme::GroupScheme(std::shared_ptr<comm::Group> group, const SchemeOptions& options) : group_(std::move(group)) {
-  if (options.rows != nullptr) rows_.emplace(options.rows);
+  if (options.rows != nullptr) rows_ = std::make_shared<GroupRows>(options.rows);
 }
 
 void GroupScheme::meet(int64_t batch_size) {
-  batch_size_ = batch_size;
+  if (rows_ == nullptr) return;
+  rows_->set_batch_size(batch_size);
   for (comm::Status status = spread_rows(); !status; status = spread_rows()) {
     group_->next_epoch(status.failure().text());
   }
-}
-
-comm::Status GroupScheme::spread_rows() {
-  if (!rows_ || spread_epoch_ == group_->epoch()) return {};
-  comm::Status status = rows_->settle(communicator(), batch_size_);
-  if (status.ok()) spread_epoch_ = group_->epoch();
-  return status;
 }
 
 bool GroupScheme::start(Trainee& trainee) {
@@ -94,32 +88,34 @@ bool GroupScheme::regroup(Trainee& trainee, const std::string& failure) {
   return checkpoint_missing_;
 }
 
-bool GroupScheme::next_epoch(const std::string& failure) {
+bool GroupScheme::leave_epoch(const std::string& failure) {
+  release();
   try {
-    group_->next_epoch(failure);
+    group_->next_epoch(failure.empty() ? failure_ : failure);
   } catch (const comm::JobEnded&) {
     // Whoever ended it has passed the last barrier: everybody had come to that.
     over_ = at_end_;
     if (!over_) throw;
   }
   at_end_ = false;
+  if (over_) checkpoint_missing_ = false;
   return !over_;
 }
 
 void GroupScheme::settle(Trainee& trainee, std::string failure, bool leave_first) {
-  if (failure.empty()) failure = failure_;
   for (bool leave = leave_first;; leave = true) {
-    release();
-    if (leave && !next_epoch(failure)) {
-      checkpoint_missing_ = false;
-      return;
-    }
-    comm::Status status = spread_rows();
-    if (status.ok()) status = synchronise(trainee);
-    if (status.ok()) status = ask_for_checkpoint(trainee);
-    if (status.ok()) break;
+    if (leave && !leave_epoch(failure)) return;
+    const comm::Status status = settle_in_epoch(trainee);
+    if (status.ok()) return;
     failure = status.failure().text();
   }
+}
+
+comm::Status GroupScheme::settle_in_epoch(Trainee& trainee) {
+  comm::Status status = spread_rows();
+  if (status.ok()) status = synchronise(trainee);
+  if (status.ok()) status = ask_for_checkpoint(trainee);
+  if (!status) return status;
   change_wanted_ = false;
   failure_.clear();
   settled_epoch_ = group_->epoch();
@@ -128,6 +124,7 @@ void GroupScheme::settle(Trainee& trainee, std::string failure, bool leave_first
   prepare(trainee);
   if (!resumed_.empty()) take_resumed_state();
   begin(trainee);
+  return {};
 }
 
 void GroupScheme::take_resumed_state() {

@@ -30,6 +30,19 @@ class GroupScheme : public Scheme {
   void finish(Trainee& trainee) override;
   void abandon(const std::string& shared) override;
 
+  // For a scheme that decides which other one the workers follow, and when that begins.
+
+  /// In place of rows of its own.
+  void share_rows(std::shared_ptr<GroupRows> rows) { rows_ = std::move(rows); }
+  /// Every worker of the group's epoch: brings all to the same state, from which this scheme trains. After a failure
+  /// again in the next epoch.
+  comm::Status settle_in_epoch(Trainee& trainee);
+  /// Leaves the epoch for the next one. False if there is none because this worker was at the end of the run, and the
+  /// others have gone. `failure` says what broke; if it is empty, what was noted after the last step does.
+  bool leave_epoch(const std::string& failure);
+  /// The group has settled, and the worker that leads lacks a checkpoint.
+  bool checkpoint_missing() const { return checkpoint_missing_; }
+
  protected:
   /// The trainee is at the group's step, and the membership is that of a new epoch.
   virtual void prepare(Trainee& trainee) = 0;
@@ -85,8 +98,7 @@ class GroupScheme : public Scheme {
  private:
   /// Tells the group how this worker stood after its last step.
   void send_report();
-  /// Spreads the rows if that has not been done in this epoch.
-  comm::Status spread_rows();
+  comm::Status spread_rows() { return rows_ != nullptr ? rows_->spread(*group_) : comm::Status(); }
   /// Brings every worker to the state of the one that is furthest.
   comm::Status synchronise(Trainee& trainee);
   /// All workers: those who are behind take over the state of rank `root`, and all of them if `everybody`.
@@ -97,17 +109,12 @@ class GroupScheme : public Scheme {
   comm::Status compare_layouts(Trainee& trainee);
   /// Every worker learns whether the one that leads lacks a checkpoint: only that one knows what it has written.
   comm::Status ask_for_checkpoint(const Trainee& trainee);
-  /// Leaves the epoch for the next one. False if there is none because this worker was at the end, and the others have
-  /// gone.
-  bool next_epoch(const std::string& failure);
   /// Until an epoch holds long enough for everybody to be at the same step, or the run is over.
   void settle(Trainee& trainee, std::string failure, bool leave_first);
 
   std::shared_ptr<comm::Group> group_;
-  std::optional<RowExchange> rows_;
-  int64_t batch_size_ = 0;
-  /// The epoch in which rows were spread last.
-  uint64_t spread_epoch_ = 0;
+  /// Null if all workers have the same data.
+  std::shared_ptr<GroupRows> rows_;
   std::set<std::string> continuing_;
   bool change_wanted_ = false;
   bool checkpoint_missing_ = false;

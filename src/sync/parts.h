@@ -29,6 +29,8 @@ struct Axes {
   bool compresses = false;
   /// What compressors keep may be copied to other workers.
   bool copies_kept = false;
+  /// The scheme becomes another one, and has no axes of its own.
+  bool chosen = false;
   std::vector<OptionInfo> options;
 };
 

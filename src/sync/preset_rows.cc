@@ -17,6 +17,7 @@ constexpr Composition kGossip{.kind = "free weights", .rule = "gossip"};
 constexpr Composition kElastic{.kind = "free weights", .rule = "elastic"};
 constexpr Composition kElasticTree{.kind = "free weights", .rule = "elastic tree"};
 constexpr Composition kAnchored{.kind = "free weights", .rule = "anchor"};
+constexpr Composition kMeasured{.kind = "measured"};
 constexpr Composition kOfHosts{.kind = "gradients", .topology = "two levels", .place = "owners"};
 
 constexpr const char* kAsOneWorker =
@@ -179,6 +180,13 @@ const std::vector<PresetRow>& preset_rows() {
        "slowest, and with `filter` weights that have hardly moved are not sent again (Parameter Server, Li et al.)",
        "as ssp, and updates that a worker has an answer to survive the loss of a server",
        "as petuum, where servers are lost now and then, or weights settle early"},
+      {"auto",
+       kMeasured,
+       {},
+       "measures for some steps, which it takes back, how fast workers and their links are, and becomes one of "
+       "allreduce, tensorflow, petuum, localsgd and easgd, with a compression and a period that fit",
+       "what the scheme promises that it has chosen; it says which, and why",
+       "it is not known how workers and the network fare; thalweg trial tells more, and takes longer"},
   };
   return rows;
 }

@@ -19,6 +19,7 @@ Preset preset_of(const PresetRow& row) {
   preset.least_workers = row.least_workers;
   preset.why_as_many = row.why_as_many;
   preset.compresses = axes.compresses;
+  preset.is_chosen = axes.chosen;
   preset.options = std::move(axes.options);
   for (OptionInfo& option : preset.options) {
     const auto own = row.defaults.find(option.name);
@@ -87,6 +88,9 @@ const std::vector<Preset>& presets() {
 void check_scheme(const SchemeOptions& options) {
   const Preset preset = preset_of(row_of(options.name));
   const CompressorInfo& compressor = compressor_info(options.compression);
+  TW_REQUIRE(!preset.is_chosen || options.compression == "none", "compression ", options.compression,
+             " does not go with the scheme ", preset.name,
+             ", which chooses one by itself: leave the compression out, or name a scheme");
   TW_REQUIRE(preset.compresses || options.compression == "none", "compression ", options.compression,
              " does not go with the scheme ", preset.name,
              ", which sends weights. Leave the compression out, or take one of the "

@@ -129,4 +129,11 @@ void RowExchange::take(std::span<const std::byte> packed, int from, int64_t end)
   held_ += came;
 }
 
+comm::Status GroupRows::spread(comm::Group& group) {
+  if (epoch_ == group.epoch()) return {};
+  comm::Status status = exchange_.settle(group.communicator(), batch_size_);
+  if (status.ok()) epoch_ = group.epoch();
+  return status;
+}
+
 }  // namespace thalweg::sync

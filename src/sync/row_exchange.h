@@ -35,4 +35,22 @@ class RowExchange {
   int64_t total_ = 0;
 };
 
+/// The same over the life of a group: rows are spread once in each of its epochs.
+class GroupRows {
+ public:
+  explicit GroupRows(std::shared_ptr<data::RowStore> rows) : exchange_(std::move(rows)) {}
+
+  /// Before the first `spread`.
+  void set_batch_size(int64_t batch_size) { batch_size_ = batch_size; }
+  /// Every worker of the group's epoch; without effect if that was done in it already.
+  comm::Status spread(comm::Group& group);
+  int64_t total() const { return exchange_.total(); }
+
+ private:
+  RowExchange exchange_;
+  int64_t batch_size_ = 0;
+  /// The epoch in which rows were spread last; 0: none.
+  uint64_t epoch_ = 0;
+};
+
 }  // namespace thalweg::sync

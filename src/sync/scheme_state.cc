@@ -1,11 +1,15 @@
 // Copyright The Thalweg Authors. SPDX-License-Identifier: Apache-2.0
 #include "sync/scheme_state.h"
 
+#include <algorithm>
+#include <cstring>
+
 namespace thalweg::sync {
 namespace {
 
 constexpr const char* kWorkers = "workers";
 constexpr const char* kCommon = "common/";
+constexpr const char* kChoice = "choice";
 /// More are not to be found in a checkpoint.
 constexpr int64_t kMostWorkers = 1 << 16;
 
@@ -44,7 +48,8 @@ std::vector<NamedTensor> pack(const SchemeState& state) {
 
 SchemeState unpack(const std::vector<NamedTensor>& tensors) {
   SchemeState state;
-  if (tensors.empty()) return state;
+  const auto is_choice = [](const NamedTensor& entry) { return entry.name == kChoice; };
+  if (std::all_of(tensors.begin(), tensors.end(), is_choice)) return state;
   int64_t workers = -1;
   for (const NamedTensor& entry : tensors) {
     if (entry.name != kWorkers || entry.tensor.type() != (TensorType{DType::kI64, {}})) continue;
@@ -57,6 +62,20 @@ SchemeState unpack(const std::vector<NamedTensor>& tensors) {
     state.workers.push_back(under_prefix(prefix_of(i), tensors));
   }
   return state;
+}
+
+void add_choice(std::vector<NamedTensor>& tensors, const std::string& choice) {
+  Tensor text(DType::kU8, {static_cast<int64_t>(choice.size())});
+  std::memcpy(text.raw(), choice.data(), choice.size());
+  tensors.push_back({kChoice, text});
+}
+
+std::string choice_in(const std::vector<NamedTensor>& tensors) {
+  for (const NamedTensor& entry : tensors) {
+    if (entry.name != kChoice || entry.tensor.dtype() != DType::kU8) continue;
+    return {static_cast<const char*>(entry.tensor.raw()), static_cast<size_t>(entry.tensor.num_elements())};
+  }
+  return "";
 }
 
 }  // namespace thalweg::sync

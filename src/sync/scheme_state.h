@@ -33,6 +33,11 @@ std::vector<NamedTensor> pack(const SchemeState& state);
 /// Throws Error if the tensors are no such list: they come from a file, or from somebody else.
 SchemeState unpack(const std::vector<NamedTensor>& tensors);
 
+/// Which scheme was chosen for the run (choose/choice.h), as text beside such a state. Empty if there is none, or none
+/// that could be one.
+void add_choice(std::vector<NamedTensor>& tensors, const std::string& choice);
+std::string choice_in(const std::vector<NamedTensor>& tensors);
+
 /// Adds a prefix to names, and takes the tensors whose names have it, without it.
 std::vector<NamedTensor> with_prefix(const std::string& prefix, std::vector<NamedTensor> tensors);
 std::vector<NamedTensor> under_prefix(const std::string& prefix, const std::vector<NamedTensor>& tensors);

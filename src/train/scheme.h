@@ -117,6 +117,11 @@ class Scheme {
   /// After the update. True if all others have taken part in this step, and have done all that comes before it. Throws
   /// GroupChanged.
   virtual bool after_update() { return true; }
+  /// The steps under way only show how fast workers and their links are: they change no weights, `regroup` takes them
+  /// back, and none of them is the last.
+  virtual bool measures() const { return false; }
+  /// Something that those who watch the run should know, once; empty: nothing.
+  virtual std::string take_news() { return ""; }
   /// After every step: how this worker fares, for those who watch the group.
   virtual void report(const TrainState& /*state*/) {}
 

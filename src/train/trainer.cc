@@ -220,7 +220,9 @@ bool Trainer::Impl::advance(data::Loader& loader, const data::Dataset* validatio
   const auto begin = Clock::now();
   data::LoadedBatch loaded;
   loader.next(loaded);
-  skipped.add(loaded.skipped);
+  const bool measures = options.scheme != nullptr && options.scheme->measures();
+  // They come again.
+  if (!measures) skipped.add(loaded.skipped);
   const bool updated = run_batch(loaded);
   totals.seconds += std::chrono::duration<double>(Clock::now() - begin).count();
   totals.wait_seconds += loaded.wait_seconds;
@@ -228,6 +230,10 @@ bool Trainer::Impl::advance(data::Loader& loader, const data::Dataset* validatio
   if (!updated && !loaded.last_of_epoch) return false;
 
   complete_step(loaded, updated);
+  if (measures) {
+    for (const auto& callback : callbacks) callback->on_measured_step(state);
+    return false;
+  }
   if (updated) tell([&](Callback& callback) { callback.on_step(state); });
   if (updated && options.scheme != nullptr) options.scheme->report(state);
   const bool validated = validation != nullptr && options.validate(state.progress);

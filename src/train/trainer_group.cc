@@ -14,9 +14,12 @@ void Trainer::Impl::join_in() {
 
 void Trainer::Impl::regroup(std::string failure) {
   for (;;) {
-    tell([&](Callback& callback) {
-      callback.on_message(failure.empty() ? "admitting a worker" : "the group has changed: " + failure);
-    });
+    const bool measured = options.scheme->measures();
+    if (!failure.empty() || !measured) {
+      tell([&](Callback& callback) {
+        callback.on_message(failure.empty() ? "admitting a worker" : "the group has changed: " + failure);
+      });
+    }
     checkpoint_missing = options.scheme->regroup(*this, failure);
     step.set_runs(runs);
     group_loss = 0;
@@ -30,6 +33,9 @@ void Trainer::Impl::regroup(std::string failure) {
 }
 
 void Trainer::Impl::make_up_checkpoint() {
+  if (const std::string news = options.scheme->take_news(); !news.empty()) {
+    tell([&](Callback& callback) { callback.on_message(news); });
+  }
   // Whether there is one of this step is the same at every worker from here on.
   checkpoints.taken = state.progress.iteration;
   if (checkpoint_missing) checkpoint();

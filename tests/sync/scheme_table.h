@@ -343,6 +343,14 @@ inline const std::vector<SchemeRow>& scheme_rows() {
        },
        0.9,
        std::chrono::milliseconds(2)},
+      // chosen_scheme_test.cc shows that it chooses as it should, and trains as what it has chosen.
+      {{.name = "auto", .options = {{"steps", 3}}},
+       Outcome::kGood,
+       [](int workers) {
+         expect_good({.name = "auto"}, workers);
+       },
+       0.9,
+       std::chrono::milliseconds(2)},
   };
   return rows;
 }

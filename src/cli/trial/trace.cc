@@ -75,6 +75,15 @@ void TraceWriter::on_step(const TrainState& state) {
   look_for_stop(now);
 }
 
+/// It counts for nothing, but takes as long as any other.
+void TraceWriter::on_measured_step(const TrainState& state) {
+  const double waited_before = measured_wait_;
+  measured_wait_ = (state.data_wait_share + state.exchange_wait_share) * state.epoch_seconds;
+  dawdle(std::max(0.0, trace_clock() - step_began_ - std::max(0.0, measured_wait_ - waited_before)));
+  step_began_ = trace_clock();
+  look_for_stop(step_began_);
+}
+
 void TraceWriter::on_end(const TrainState& /*state*/) { write(trace_clock()); }
 
 void TraceWriter::count(const TrainState& state) {

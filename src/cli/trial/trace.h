@@ -63,6 +63,7 @@ class TraceWriter : public Callback {
   void on_start(const TrainState& state) override;
   void on_wait() override;
   void on_step(const TrainState& state) override;
+  void on_measured_step(const TrainState& state) override;
   void on_end(const TrainState& state) override;
   void write_scores(const Scores& scores);
 
@@ -85,6 +86,8 @@ class TraceWriter : public Callback {
   double losses_ = 0;
   int64_t steps_ = 0;
   double written_at_ = 0, looked_at_ = 0, step_began_ = 0;
+  /// Waited for in steps that only measure, in the epoch of the data that is under way.
+  double measured_wait_ = 0;
   /// Of the group's epoch under way, and of those before.
   uint64_t group_epoch_ = 0;
   double sent_in_epoch_ = 0, sent_before_ = 0;
