@@ -62,6 +62,16 @@ TEST_F(TrainOnDigits, AGroupOfWorkersLearnsTheSame) {
   EXPECT_THAT(run.out, HasSubstr("validation_accuracy 0.9"));
 }
 
+TEST_F(TrainOnDigits, AGroupThatChoosesItsSchemeSaysWhichAndWhy) {
+  std::vector<std::string> arguments = {"launch", "-n", "2", "--", TW_PROGRAM};
+  const std::vector<std::string> job = small_job({"--set", "scheme.name=auto", "--set", "scheme.steps=3", "--json"});
+  arguments.insert(arguments.end(), job.begin(), job.end());
+  const ProcessResult run = run_program(arguments);
+  EXPECT_EQ(run.exit_code, 0) << run.error;
+  EXPECT_THAT(run.out, HasSubstr("\"why\": \"a worker computes for "));
+  EXPECT_THAT(run.out, HasSubstr("\"steps\": 188"));
+}
+
 TEST_F(TrainOnDigits, AnErrorOfAllWorkersEndsTheGroupForGood) {
   std::vector<std::string> arguments = {"launch", "-n", "2", "--", TW_PROGRAM};
   const std::vector<std::string> job = small_job({"--set", "train.learning_rate=1e30"});

@@ -198,6 +198,21 @@ TEST_F(Trial, LimitsLinksWhereItMay) {
   EXPECT_LT(bits, 1.3 * 2 * 100e6) << "of both workers";
 }
 
+TEST_F(Trial, TellsWhatAutoHasBecomeOnASlowLink) {
+  const ProcessResult run =
+      trial({"--schemes", "auto", "--workers", "2", "--seconds", "8", "--rate", "20mbit", "--json", results_file()});
+  EXPECT_EQ(run.exit_code, 0) << run.error;
+  const json report = results();
+  const json& scheme = scheme_of(report, "auto");
+  expect_trained(scheme);
+  const json& chosen = scheme["chosen"];
+  EXPECT_THAT(chosen["why"].get<std::string>(), HasSubstr("of gradients takes "));
+  EXPECT_THAT(run.out, HasSubstr("auto became " + chosen["name"].get<std::string>()));
+  if (report["setting"]["links"] != "20mbit") GTEST_SKIP() << "links are as they are: " << report["setting"]["links"];
+  // Plain sums take some hundred times as long as a step computes, also on a machine that has other work.
+  EXPECT_TRUE(chosen["compression"] == "powersgd" || chosen["options"].value("period", 1.0) > 1) << chosen;
+}
+
 TEST_F(Trial, ThatIsInterruptedLeavesNothingBehind) {
   for (const int number : {SIGINT, SIGTERM}) {
     RunningProcess run(TW_PROGRAM, words({"--schemes", "allreduce", "--workers", "2", "--seconds", "1000"}),

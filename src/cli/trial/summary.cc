@@ -160,6 +160,7 @@ SchemeSummary summarise(const SchemeTraces& traces, double seconds) {
   for (const WorkerTrace& worker : traces.workers) {
     for (const TraceRecord& record : worker.records) summary.steps = std::max(summary.steps, record.step);
     if (!worker.scores.empty()) summary.scores = worker.scores;
+    if (!worker.chosen.empty()) summary.chosen = Json::parse(worker.chosen, nullptr, false);
   }
   if (summary.points.empty()) return summary;
   const TrialPoint& last = summary.points.back();
@@ -213,6 +214,7 @@ Json to_json(const SchemeSummary& summary) {
                     {"waiting", summary.waiting},
                     {"exchanging", summary.exchanging}};
   json["scores"] = summary.scores;
+  if (summary.chosen.is_object()) json["chosen"] = summary.chosen;
   if (summary.kill) {
     json["kill"] = {{"seconds", summary.kill->seconds},
                     {"pause", summary.kill->pause},

@@ -46,6 +46,8 @@ struct SchemeSummary {
   /// others spend there beyond that is waiting for each other.
   double computing = 0, waiting_for_data = 0, waiting = 0, exchanging = 0;
   std::map<std::string, double> scores;
+  /// What the scheme "auto" has become (WorkerTrace); null for others.
+  Json chosen;
   std::optional<KillCost> kill;
   /// None if it was never reached.
   std::optional<double> seconds_to_target;

@@ -31,6 +31,7 @@ void add_line(WorkerTrace& trace, const std::string& line) {
   if (!json.is_object()) return;
   if (json.contains("scores")) {
     trace.scores = json["scores"].get<std::map<std::string, double>>();
+    trace.chosen = json.value("chosen", "");
     return;
   }
   // A loss that is not finite is null.
@@ -134,7 +135,9 @@ void TraceWriter::write(double now) {
   file_ << to_json(now_).dump() << std::endl;
 }
 
-void TraceWriter::write_scores(const Scores& scores) { file_ << Json{{"scores", scores}}.dump() << std::endl; }
+void TraceWriter::write_result(const Scores& scores, const std::string& chosen) {
+  file_ << Json{{"scores", scores}, {"chosen", chosen}}.dump() << std::endl;
+}
 
 void TraceReader::read() {
   std::vector<std::string> names;

@@ -37,7 +37,9 @@ struct WorkerTrace {
   pid_t pid = 0;
   std::vector<TraceRecord> records;
   /// At the end, of the worker that leads.
-  std::map<std::string, double> scores;
+  std::map<std::string, double> scores = {};
+  /// As `thalweg train --json` tells what the scheme "auto" has become, as text; empty for others.
+  std::string chosen = {};
 };
 
 /// In seconds, the time of records.
@@ -65,7 +67,8 @@ class TraceWriter : public Callback {
   void on_step(const TrainState& state) override;
   void on_measured_step(const TrainState& state) override;
   void on_end(const TrainState& state) override;
-  void write_scores(const Scores& scores);
+  /// `chosen` as in WorkerTrace.
+  void write_result(const Scores& scores, const std::string& chosen);
 
  private:
   void count(const TrainState& state);

@@ -280,12 +280,20 @@ class Trial : public Command {
       text = table.to_string();
     }
     for (const SchemeSummary& scheme : report_.schemes) {
+      if (scheme.chosen.is_object()) text += scheme.scheme + " became " + text_of_choice(scheme.chosen) + "\n";
       if (!scheme.skipped.empty()) text += scheme.scheme + " was left out: " + scheme.skipped + "\n";
       if (!scheme.failure.empty()) text += scheme.scheme + " failed: " + scheme.failure + "\n";
     }
     if (!json_file_.empty()) text += "numbers in " + json_file_ + "\n";
     if (!page_.empty()) text += "page in " + page_ + "\n";
     return text;
+  }
+
+  static std::string text_of_choice(const Json& chosen) {
+    std::string text = chosen.value("name", "");
+    if (chosen.value("compression", "none") != "none") text += " with " + chosen.value("compression", "");
+    for (const auto& [name, value] : chosen["options"].items()) text += ", " + name + " " + format("%g", value);
+    return text + ": " + chosen.value("why", "");
   }
 
   void say(const std::string& text) { status_.line("thalweg: trial: " + text); }

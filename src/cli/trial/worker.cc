@@ -89,7 +89,9 @@ void TrialWorker::train(Trainer& trainer, const TrainJob& job) {
   trace_->stop = [&] { trainer.request_stop(); };
   trainer.fit(*job.train, nullptr);
   if (group_->rank() != 0) return;
-  trace_->write_scores(trainer.evaluate(*samples_to_score(job, orders_.score_samples)));
+  const nlohmann::ordered_json choice = job::choice_json(job.training.options.scheme.get());
+  trace_->write_result(trainer.evaluate(*samples_to_score(job, orders_.score_samples)),
+                       choice.is_null() ? "" : choice.dump());
 }
 
 data::DatasetPtr TrialWorker::samples_to_score(const TrainJob& job, int64_t most) {

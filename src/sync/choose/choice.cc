@@ -146,9 +146,9 @@ std::string reasons(const Measurements& measured, const std::vector<Estimate>& e
   const size_t slowest = static_cast<size_t>(std::max_element(own.begin(), own.end()) - own.begin());
   const double longest = own[slowest];
   std::sort(own.begin(), own.end());
-  std::string text = "a worker computes for " + seconds_text(own[(own.size() - 1) / 2]) + " a step, the slowest (rank " +
-                     std::to_string(slowest) + ") for " + seconds_text(longest) + "; to add up " +
-                     human_bytes(measured.gradient_bytes) + " of gradients takes " +
+  std::string text = "a worker computes for " + seconds_text(own[(own.size() - 1) / 2]) +
+                     " a step, the slowest (rank " + std::to_string(slowest) + ") for " + seconds_text(longest) +
+                     "; to add up " + human_bytes(measured.gradient_bytes) + " of gradients takes " +
                      seconds_text(measured.link.seconds_for(measured.gradient_bytes)) +
                      "; expected for the progress of one step: ";
   std::vector<std::string> parts;

@@ -27,9 +27,7 @@ class ChosenScheme : public Scheme {
 
   std::optional<SchemeChoice> choice() const { return choice_; }
 
-  data::Share share() const override {
-    return {group_->rank(), group_->size(), rows_ != nullptr ? rows_->total() : 0};
-  }
+  data::Share share() const override { return {group_->rank(), group_->size(), rows_ != nullptr ? rows_->total() : 0}; }
   bool leads() const override { return group_->rank() == 0; }
   void meet(int64_t batch_size) override {
     if (rows_ == nullptr) return;
@@ -147,7 +145,8 @@ class ChosenScheme : public Scheme {
       if (leads()) text = to_text(choose_scheme(measured));
     }
     if (status = broadcast(root, text); !status) return status;
-    const int64_t made_in = *latest >= kFromCheckpoint ? *latest : static_cast<int64_t>(group_->epoch()) + kFromCheckpoint;
+    const int64_t made_in =
+        *latest >= kFromCheckpoint ? *latest : static_cast<int64_t>(group_->epoch()) + kFromCheckpoint;
     take(trainee, text, made_in);
     return {};
   }

@@ -9,9 +9,7 @@ namespace thalweg::sync {
 struct LinkSpeed {
   double seconds = 0;
   double seconds_per_byte = 0;
-  double seconds_for(double bytes, double messages = 1) const {
-    return messages * seconds + bytes * seconds_per_byte;
-  }
+  double seconds_for(double bytes, double messages = 1) const { return messages * seconds + bytes * seconds_per_byte; }
 };
 
 /// All members at once: adds up arrays of zeros, each larger than the one before, until one takes long enough to say

@@ -49,8 +49,7 @@ double bytes_of(Compressor& compressor, const Variables& variables, const Traine
 void StepClock::add_gradient(const GradientView& gradient, int64_t row_size) {
   const bool dense = gradient.dense != nullptr;
   const size_t row_bytes = static_cast<size_t>(row_size) * sizeof(float) + sizeof(int64_t);
-  const size_t bytes =
-      dense ? gradient.num_floats * sizeof(float) : static_cast<size_t>(gradient.num_rows) * row_bytes;
+  const size_t bytes = dense ? gradient.num_floats * sizeof(float) : static_cast<size_t>(gradient.num_rows) * row_bytes;
   bytes_ += static_cast<double>(bytes);
 }
 
