@@ -53,8 +53,8 @@ std::vector<Result> train(const SmallJob& job, const sync::SchemeOptions& scheme
   const comm::Rendezvous rendezvous(quiet_rendezvous(workers, workers));
   std::vector<std::future<Result>> pending;
   for (const auto& callback : callbacks) {
-    pending.push_back(std::async(std::launch::async,
-                                 [&, callback] { return train_one(job, scheme, rendezvous.address(), callback, resume); }));
+    pending.push_back(std::async(
+        std::launch::async, [&, callback] { return train_one(job, scheme, rendezvous.address(), callback, resume); }));
   }
   std::vector<Result> results;
   for (auto& entry : pending) results.push_back(entry.get());
@@ -98,8 +98,7 @@ TEST(ChosenScheme, EvenWorkersOnAFastLinkTrainAsOneAndAsIfNothingWasMeasured) {
 TEST(ChosenScheme, AWorkerThatIsMuchSlowerIsNotWaitedFor) {
   for (const std::vector<int>& times : {std::vector<int>{10, 400}, {10, 10, 400, 10}}) {
     const SmallJob job;
-    const std::vector<Result> results =
-        train(job, {.name = "auto", .options = {{"steps", 3}}}, pauses(times));
+    const std::vector<Result> results = train(job, {.name = "auto", .options = {{"steps", 3}}}, pauses(times));
     for (const Result& result : results) {
       ASSERT_TRUE(result.choice);
       const std::string& name = result.choice->scheme.name;
@@ -171,7 +170,9 @@ TEST(ChosenScheme, ARunMayBeOverBeforeItsFirstStepOrWithIt) {
 TEST(ChosenScheme, ChoosesItsCompressionByItself) {
   EXPECT_THAT(error_text([] { sync::check_scheme({.name = "auto", .compression = "bf16"}); }),
               HasSubstr("compression bf16 does not go with the scheme auto, which chooses one by itself"));
-  EXPECT_THAT(error_text([] { sync::check_scheme({.name = "auto", .options = {{"period", 3}}}); }),
+  EXPECT_THAT(error_text([] {
+                sync::check_scheme({.name = "auto", .options = {{"period", 3}}});
+              }),
               HasSubstr("option period means nothing to the scheme auto; it is one of: "));
 }
 
