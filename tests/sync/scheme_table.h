@@ -354,6 +354,15 @@ inline const std::vector<SchemeRow>& scheme_rows() {
        },
        0.9,
        std::chrono::milliseconds(2)},
+      // factors_test.cc has layers wide enough for activations and errors to travel.
+      {{.name = "project-adam"},
+       Outcome::kGood,
+       [](int workers) {
+         expect_one_worker({.name = "project-adam", .options = {{"staleness", 0}}}, workers);
+         expect_nobody_waits({.name = "project-adam"}, workers);
+       },
+       0.9,
+       std::chrono::milliseconds(2)},
       // chosen_scheme_test.cc shows that it chooses as it should, and trains as what it has chosen.
       {{.name = "auto", .options = {{"steps", 3}}},
        Outcome::kGood,
