@@ -15,7 +15,8 @@ bool is_product(const Graph& graph, const Gradient& gradient) {
   const Value* dense = gradient.dense;
   if (dense == nullptr || dense->producer() == nullptr || dense->output_index() != 0) return false;
   const Node& node = *dense->producer();
-  if (node.op_name() != op::kLinearGradWeights || graph.is_output(dense) || !graph.consumers(dense).empty()) return false;
+  if (node.op_name() != op::kLinearGradWeights || graph.is_output(dense) || !graph.consumers(dense).empty())
+    return false;
   return node.input(0)->dtype() == DType::kF32 && node.input(1)->dtype() == DType::kF32;
 }
 

@@ -87,7 +87,8 @@ TEST(Factors, OfManySamplesTheGradientTravels) {
 TEST(Factors, TheirNormIsThatOfTheProduct) {
   const Factors factors = factors_of(4, 30, 20);
   double squares = 0;
-  for (const float value : product_of(factors, 30, 20)) squares += static_cast<double>(value) * static_cast<double>(value);
+  for (const float value : product_of(factors, 30, 20))
+    squares += static_cast<double>(value) * static_cast<double>(value);
   EXPECT_NEAR(factors.norm_squared(), squares, 1e-4 * squares);
 }
 

@@ -72,8 +72,8 @@ std::unique_ptr<GradientExchange> FactorForm::into_exchange(std::unique_ptr<Comp
 }
 
 void FactorForm::give(const std::string& parameter, Factors factors) {
-  const auto entry = std::find_if(entries_.begin(), entries_.end(),
-                                  [&](const Entry& one) { return one.shape.name == parameter; });
+  const auto entry =
+      std::find_if(entries_.begin(), entries_.end(), [&](const Entry& one) { return one.shape.name == parameter; });
   TW_REQUIRE(entry != entries_.end() && factors.left.size() == factors.rows * entry->rows &&
                  factors.right.size() == factors.rows * entry->columns,
              "factors of another shape than parameter '", parameter, "' has");
@@ -143,8 +143,8 @@ void FactorForm::decode_part(size_t gradient, std::span<const std::byte> code, c
   TW_REQUIRE(entry.columns > 0, "activations and errors of what is no matrix");
   const comm::Part rows = rows_of(entry, part);
   const size_t of_a_sample = (rows.size() + entry.columns) * sizeof(float);
-  TW_REQUIRE(code.size() % of_a_sample == 0 && code.size() / of_a_sample == factors.rows,
-             "activations and errors of ", factors.rows, " samples have ", code.size(), " bytes");
+  TW_REQUIRE(code.size() % of_a_sample == 0 && code.size() / of_a_sample == factors.rows, "activations and errors of ",
+             factors.rows, " samples have ", code.size(), " bytes");
   factors.left = take_floats(code, factors.rows * rows.size());
   factors.right = take_floats(code, factors.rows * entry.columns);
   add_product(entry, factors, rows, part, sum);

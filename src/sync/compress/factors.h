@@ -7,8 +7,8 @@
 
 namespace thalweg::sync {
 
-/// Factors of a matrix's gradient, `rows` of each: left [rows, m] and right [rows, n] stand for their product, the first
-/// one transposed.
+/// Factors of a matrix's gradient, `rows` of each: left [rows, m] and right [rows, n] stand for their product, the
+/// first one transposed.
 struct Factors {
   size_t rows = 0;
   std::vector<float> left, right;
