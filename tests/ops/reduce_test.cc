@@ -4,6 +4,7 @@
 #include <cmath>
 #include <limits>
 
+#include "support/kernel_check.h"
 #include "support/op_check.h"
 #include "thalweg/autodiff.h"
 #include "thalweg/ops.h"
@@ -72,6 +73,27 @@ TEST(Reduce, ExtremesKeepNaNAndFollowTheLayout) {
         return std::vector<Value*>{reduction(ops::conv(v[0], v[1]), {2, 3}, true)};
       };
       check_fast_path({{{2, channels, 5, 7}}, {{channels, channels, 1, 1}}}, build, "", 1e-4, false);
+    }
+  }
+}
+
+/// Of activations whose channels do not fill the blocks in which they lie.
+TEST(Reduce, BlocksOfChannelsMayBePadded) {
+  using Tag = dnnl::memory::format_tag;
+  const std::vector<Reduction> reductions{ops::reduce_sum, ops::reduce_mean, ops::reduce_max, ops::reduce_min};
+  for (const int64_t channels : {1, 5, 21, 32}) {
+    const TensorType type{DType::kF32, {3, channels, 4, 5}};
+    const Tensor x = random_tensor(type.dtype, type.shape, 1);
+    for (const auto& axes : std::vector<std::vector<int64_t>>{{2, 3}, {0, 2, 3}, {1, 2, 3}, {}}) {
+      for (size_t which = 0; which < reductions.size(); ++which) {
+        Graph graph;
+        Value* y = reductions[which](graph.input("x", type), axes, which % 2 == 0);
+        const Tensor expected = run_kernel(*y->producer(), "reference", {Layout(type)}, {x})[0];
+        for (const Tag tag : {Tag::nChw16c, Tag::nChw8c, Tag::nhwc}) {
+          const Layout lies(type, dnnl::memory::desc(type.shape.dims(), to_dnnl(type.dtype), tag));
+          expect_close(run_kernel(*y->producer(), "native", {lies}, {x}, 2)[0], expected, 1e-5, lies.to_string());
+        }
+      }
     }
   }
 }

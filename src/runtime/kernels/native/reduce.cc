@@ -35,12 +35,27 @@ bool row_major_blocking(const Shape& shape, const std::vector<bool>& reduced, Ch
   return true;
 }
 
+/// Where the results of a reduction lie: those of a block follow each other, and the last block of an image may have
+/// less of them than the layout that is reduced, if that is padded.
+struct ResultPlaces {
+  int64_t blocks = 1;    ///< of an image
+  int64_t channels = 0;  ///< of an image
+
+  /// The place of channel `c` of a block of `size`; -1 where it is padding.
+  int64_t of(int64_t block, int64_t c, int64_t size) const {
+    const int64_t channel = block % blocks * size + c;
+    return channel < channels ? block / blocks * channels + channel : -1;
+  }
+};
+
 /// Sums over batch and spatial extents, or the spatial ones alone, of a layout with blocks of channels.
-bool blocked_blocking(const Layout& layout, const std::vector<bool>& reduced, ChannelBlocking& result) {
-  if (!channel_blocking(layout, result) || reduced[1]) return false;
+bool blocked_blocking(const Layout& layout, const std::vector<bool>& reduced, ChannelBlocking& result,
+                      ResultPlaces& places) {
+  if (!channel_blocking(layout, result, true) || reduced[1]) return false;
   for (size_t i = 2; i < reduced.size(); ++i) {
     if (!reduced[i]) return false;
   }
+  places = {result.blocks, layout.shape()[1]};
   if (!reduced[0]) {
     result.blocks *= result.outer;
     result.outer = 1;
@@ -48,10 +63,14 @@ bool blocked_blocking(const Layout& layout, const std::vector<bool>& reduced, Ch
   return true;
 }
 
+/// All results of a reduction follow each other.
+ResultPlaces in_order(const ChannelBlocking& blocking) { return {blocking.blocks, blocking.blocks * blocking.block}; }
+
 class Reduce : public Kernel {
  public:
-  Reduce(const KernelRequest& request, const Layout& layout, const ChannelBlocking& blocking)
-      : cut_(blocking, request.threads), from_bf16_(layout.dtype() == DType::kBF16) {
+  Reduce(const KernelRequest& request, const Layout& layout, const ChannelBlocking& blocking,
+         const ResultPlaces& places)
+      : cut_(blocking, request.threads), places_(places), from_bf16_(layout.dtype() == DType::kBF16) {
     name = "native";
     inputs = {layout};
     outputs = plain_outputs(request.node);
@@ -73,7 +92,8 @@ class Reduce : public Kernel {
           for (int64_t c = 0; c < cut_.channels; ++c) {
             double total = 0;
             for (int64_t s = 0; s < cut_.segments; ++s) total += sums_at(block, s)[c];
-            put(arguments.outputs[0], block * cut_.channels + c, static_cast<float>(total * scale_));
+            const int64_t place = places_.of(block, c, cut_.channels);
+            if (place >= 0) put(arguments.outputs[0], place, static_cast<float>(total * scale_));
           }
         },
         [](int64_t, int64_t) {});
@@ -89,6 +109,7 @@ class Reduce : public Kernel {
   }
 
   ChannelCut cut_;
+  ResultPlaces places_;
   bool from_bf16_;
   double scale_ = 1;
 };
@@ -96,8 +117,9 @@ class Reduce : public Kernel {
 /// The largest or least elements.
 class Extreme : public Kernel {
  public:
-  Extreme(const KernelRequest& request, const Layout& layout, const ChannelBlocking& blocking)
-      : blocking_(blocking), largest_(request.node.op_name() == op::kReduceMax) {
+  Extreme(const KernelRequest& request, const Layout& layout, const ChannelBlocking& blocking,
+          const ResultPlaces& places)
+      : blocking_(blocking), places_(places), largest_(request.node.op_name() == op::kReduceMax) {
     name = "native";
     inputs = {layout};
     outputs = plain_outputs(request.node);
@@ -110,11 +132,13 @@ class Extreme : public Kernel {
     const int64_t elements = b.outer * b.blocks * b.spatial * b.block;
     in_ranges(b.blocks, elements, arguments.threads, [&](int64_t, int64_t begin, int64_t end) {
       for (int64_t block = begin; block < end; ++block) {
-        float* result = y + block * b.block;
-        std::fill_n(result, b.block, largest_ ? -kInfinity : kInfinity);
+        const int64_t first = places_.of(block, 0, b.block);
+        const int64_t channels = std::min(b.block, places_.channels - first % places_.channels);
+        float* result = y + first;
+        std::fill_n(result, channels, largest_ ? -kInfinity : kInfinity);
         for (int64_t o = 0; o < b.outer; ++o) {
           const float* from = x + (o * b.blocks + block) * b.spatial * b.block;
-          simd::find_extremes({from, b.spatial, b.block, b.block, largest_}, result);
+          simd::find_extremes({from, b.spatial, channels, b.block, largest_}, result);
         }
       }
     });
@@ -123,6 +147,7 @@ class Extreme : public Kernel {
  private:
   static constexpr float kInfinity = std::numeric_limits<float>::infinity();
   ChannelBlocking blocking_;
+  ResultPlaces places_;
   bool largest_;
 };
 
@@ -133,12 +158,13 @@ std::unique_ptr<Kernel> make_extreme(const KernelRequest& request, std::string& 
   if (!declined.empty()) return nullptr;
   const std::vector<bool> reduced = reduced_dims(request.node);
   ChannelBlocking blocking;
+  ResultPlaces places;
   const Layout& own = request.inputs[0];
-  if (!own.is_plain() && blocked_blocking(own, reduced, blocking)) {
-    return std::make_unique<Extreme>(request, own, blocking);
+  if (!own.is_plain() && blocked_blocking(own, reduced, blocking, places)) {
+    return std::make_unique<Extreme>(request, own, blocking, places);
   }
   if (row_major_blocking(type.shape, reduced, blocking)) {
-    return std::make_unique<Extreme>(request, Layout(type), blocking);
+    return std::make_unique<Extreme>(request, Layout(type), blocking, in_order(blocking));
   }
   declined = "kept and reduced dimensions alternate";
   return nullptr;
@@ -152,18 +178,20 @@ std::unique_ptr<Kernel> make_reduce(const KernelRequest& request, std::string& d
   const std::vector<bool> reduced = reduced_dims(request.node);
   const Layout& own = request.inputs[0];
   ChannelBlocking blocking;
-  if (!own.is_plain() && blocked_blocking(own, reduced, blocking)) {
-    return std::make_unique<Reduce>(request, own, blocking);
+  ResultPlaces places;
+  if (!own.is_plain() && blocked_blocking(own, reduced, blocking, places)) {
+    return std::make_unique<Reduce>(request, own, blocking, places);
   }
   // In a sum of everything the arrangement does not matter, and padding is zero.
   if (!own.is_plain() && request.node.output()->shape().num_elements() == 1 && !own.padded()) {
-    return std::make_unique<Reduce>(request, own, ChannelBlocking{type.shape.num_elements(), 1, 1, 1});
+    const ChannelBlocking all{type.shape.num_elements(), 1, 1, 1};
+    return std::make_unique<Reduce>(request, own, all, in_order(all));
   }
   if (!row_major_blocking(type.shape, reduced, blocking)) {
     declined = "kept and reduced dimensions alternate";
     return nullptr;
   }
-  return std::make_unique<Reduce>(request, Layout(type), blocking);
+  return std::make_unique<Reduce>(request, Layout(type), blocking, in_order(blocking));
 }
 
 const RegisterKernel kSum(op::kReduceSum, "native", KernelPriority::kNative, make_reduce);
