@@ -48,13 +48,13 @@ struct Built {
   Value* input(DType dtype, const Shape& shape) {
     const size_t i = values.size();
     values.push_back(graph.input("input" + std::to_string(i), {dtype, shape}));
-    tensors.push_back(random_tensor(DType::kF32, shape, i + 1).to(dtype));
+    tensors.push_back(random_tensor(DType::kF32, shape, i + 1, -100, 100).to(dtype));
     return values.back();
   }
 };
 
 TEST(ChannelMoves, JoinChannelsOfAnyNumber) {
-  for (const DType dtype : {DType::kF32, DType::kBF16}) {
+  for (const DType dtype : {DType::kF32, DType::kBF16, DType::kU8}) {
     for (const auto& channels : std::vector<std::vector<int64_t>>{
              {16, 32}, {5, 7}, {1, 1, 1}, {24, 40}, {3, 16, 29, 2}, {20, 20}, {1}}) {
       Built built;

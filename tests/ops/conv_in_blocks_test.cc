@@ -58,7 +58,7 @@ INSTANTIATE_TEST_SUITE_P(
         GroupCase{"groups_of_24", {1, 96, 5, 5}, {96, 24, 3, 3}, groups(4, {}, {1, 1})},
         GroupCase{"more_outputs", {2, 32, 6, 6}, {64, 8, 3, 3}, groups(4, {}, {1, 1})},
         GroupCase{"fewer_outputs", {2, 64, 6, 6}, {32, 16, 3, 3}, groups(4, {}, {1, 1})},
-        GroupCase{"two_outputs_of_each_channel", {1, 32, 5, 4}, {64, 2, 1, 1}, groups(16)},
+        GroupCase{"two_channels_to_four", {1, 32, 5, 4}, {64, 2, 1, 1}, groups(16)},
         GroupCase{"dilated", {1, 32, 9, 9}, {32, 8, 3, 3}, groups(4, {}, {2, 2}, {2, 2})},
         GroupCase{"uneven", {1, 32, 7, 6}, {32, 4, 3, 2}, groups(8, {1, 2}, {0, 2, 1, 0})},
         GroupCase{"signals", {2, 32, 33}, {32, 4, 5}, groups(8, {2}, {2})},

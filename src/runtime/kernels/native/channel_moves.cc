@@ -24,7 +24,7 @@ bool ChannelMoves::possible(const Layout& layout) {
   if (layout.is_plain() || layout.desc().get_inner_nblks() != 1) return false;
   const size_t bytes = size_of(layout.dtype());
   return channel_blocking(layout, blocking, true) && (blocking.block == 8 || blocking.block == simd::kMostLanes) &&
-         (bytes == 2 || bytes == 4);
+         (bytes == 1 || bytes == 2 || bytes == 4);
 }
 
 ChannelMoves::ChannelMoves(const std::vector<Layout>& inputs, const std::vector<Layout>& results,

@@ -171,24 +171,38 @@ class JoinedConvKernel : public OneDnnKernel {
   }
 };
 
+/// The operands of the joined convolution, all in blocks.
+struct JoinedDescs {
+  BlockTags tags;
+  memory::desc x, weights, y;
+
+  JoinedDescs(const JoinedConv& conv, const ConvProblem& problem)
+      : tags(block_tags(conv.own.rank(), conv.block)),
+        x(blocked(conv.wide.x)),
+        weights(problem.weights, memory::data_type::f32, conv.wide.groups > 1 ? tags.grouped_weights : tags.weights),
+        y(blocked(conv.wide.y)) {}
+
+  memory::desc blocked(const Shape& shape) const { return {to_dnnl(shape), memory::data_type::f32, tags.activation}; }
+};
+
+dnnl::convolution_forward::primitive_desc joined_forward(const Node& node, const JoinedConv& conv,
+                                                         const ConvProblem& problem, const JoinedDescs& descs) {
+  dnnl::post_ops after;
+  if (node.input(3) != nullptr) after.append_binary(dnnl::algorithm::binary_add, descs.y);
+  append_activation(node.attrs(), after);
+  dnnl::primitive_attr attr = onednn_attr();
+  attr.set_post_ops(after);
+  const memory::desc bias = node.input(2) != nullptr ? f32_vector(conv.wide.y[1]) : memory::desc();
+  return problem.forward({descs.x, descs.weights, descs.y, bias}, attr, dnnl::prop_kind::forward_inference);
+}
+
 std::unique_ptr<Kernel> make(const KernelRequest& request, std::string& declined) {
   const Node& node = request.node;
   JoinedConv conv{simd::block_lanes(simd::best_isa()), 1, conv_geometry(node), {}};
   if (!possible(request, conv, declined) || !join_groups(conv, declined)) return nullptr;
-  const BlockTags tags = block_tags(conv.own.rank(), conv.block);
   const ConvProblem problem(conv.wide);
-  const auto blocked = [&](const Shape& shape) { return memory::desc(to_dnnl(shape), memory::data_type::f32, tags.activation); };
-  const memory::desc x = blocked(conv.wide.x), y = blocked(conv.wide.y);
-  const memory::desc weights(problem.weights, memory::data_type::f32,
-                             conv.wide.groups > 1 ? tags.grouped_weights : tags.weights);
-  const bool has_bias = node.input(2) != nullptr, has_residual = node.input(3) != nullptr;
-  dnnl::post_ops after;
-  if (has_residual) after.append_binary(dnnl::algorithm::binary_add, y);
-  append_activation(node.attrs(), after);
-  dnnl::primitive_attr attr = onednn_attr();
-  attr.set_post_ops(after);
-  const ConvDescs descs{x, weights, y, has_bias ? f32_vector(conv.wide.y[1]) : memory::desc()};
-  const auto pd = problem.forward(descs, attr, dnnl::prop_kind::forward_inference);
+  const JoinedDescs descs(conv, problem);
+  const auto pd = joined_forward(node, conv, problem, descs);
   if (!pd || !is_fast_implementation(pd.impl_info_str())) {
     declined = "no fast implementation in blocks";
     return nullptr;
@@ -197,11 +211,15 @@ std::unique_ptr<Kernel> make(const KernelRequest& request, std::string& declined
   kernel->set_primitive(dnnl::convolution_forward(pd), pd.impl_info_str());
   kernel->name += " joined";
   kernel->inputs = plain_inputs(node);
-  kernel->bind_input(DNNL_ARG_SRC, 0, Layout(node.input(0)->type(), blocked(conv.own.x)), x);
-  if (has_residual) kernel->bind_input(kResidualArgument, 3, Layout(node.input(3)->type(), blocked(conv.own.y)), y);
-  kernel->bind_derived(DNNL_ARG_WEIGHTS, 1, make_joined_weights(conv, node.input(1)->type(), weights));
-  if (has_bias) kernel->bind_derived(DNNL_ARG_BIAS, 2, make_padded_bias(node.input(2)->type(), conv.wide.y[1]));
-  kernel->bind_output(DNNL_ARG_DST, 0, Layout(node.output()->type(), blocked(conv.own.y)), y);
+  kernel->bind_input(DNNL_ARG_SRC, 0, Layout(node.input(0)->type(), descs.blocked(conv.own.x)), descs.x);
+  if (const Value* residual = node.input(3); residual != nullptr) {
+    kernel->bind_input(kResidualArgument, 3, Layout(residual->type(), descs.blocked(conv.own.y)), descs.y);
+  }
+  kernel->bind_derived(DNNL_ARG_WEIGHTS, 1, make_joined_weights(conv, node.input(1)->type(), descs.weights));
+  if (const Value* bias = node.input(2); bias != nullptr) {
+    kernel->bind_derived(DNNL_ARG_BIAS, 2, make_padded_bias(bias->type(), conv.wide.y[1]));
+  }
+  kernel->bind_output(DNNL_ARG_DST, 0, Layout(node.output()->type(), descs.blocked(conv.own.y)), descs.y);
   kernel->use_scratchpad(pd.scratchpad_desc());
   return kernel;
 }

@@ -8,6 +8,8 @@ typedef uint32_t Words16 __attribute__((vector_size(64)));
 typedef uint32_t Words8 __attribute__((vector_size(32)));
 typedef uint16_t Halves16 __attribute__((vector_size(32)));
 typedef uint16_t Halves8 __attribute__((vector_size(16)));
+typedef uint8_t Bytes16 __attribute__((vector_size(16)));
+typedef uint8_t Bytes8 __attribute__((vector_size(8)));
 
 /// Picks in the form in which vectors are shuffled.
 template <typename V, typename Element, int picks>
@@ -64,8 +66,10 @@ void move_all(const LaneMoves& moves) {
 void move_lanes(const LaneMoves& moves) {
   if (moves.element_bytes == 4) {
     moves.block == 16 ? move_all<Words16, uint32_t>(moves) : move_all<Words8, uint32_t>(moves);
-  } else {
+  } else if (moves.element_bytes == 2) {
     moves.block == 16 ? move_all<Halves16, uint16_t>(moves) : move_all<Halves8, uint16_t>(moves);
+  } else {
+    moves.block == 16 ? move_all<Bytes16, uint8_t>(moves) : move_all<Bytes8, uint8_t>(moves);
   }
 }
 

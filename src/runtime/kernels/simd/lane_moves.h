@@ -27,7 +27,7 @@ struct LaneMoves {
   int64_t num_picks;
   int64_t positions;
   int64_t block;          ///< channels of a block: 8 or 16
-  int64_t element_bytes;  ///< 2 or 4
+  int64_t element_bytes;  ///< 1, 2 or 4
   void* to;
 };
 TW_SIMD_FUNCTION(move_lanes, (const LaneMoves& moves), (moves));
