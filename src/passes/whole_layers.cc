@@ -6,6 +6,7 @@
 #include <optional>
 
 #include "ops/ids.h"
+#include "passes/packed_attention.h"
 #include "passes/rewrite.h"
 #include "thalweg/ops.h"
 #include "thalweg/passes.h"
@@ -284,6 +285,10 @@ void say_whole_layers(Graph& graph) {
   graph.remove_dead_nodes();
   for (Node* node : list_nodes(graph)) {
     if (node->op_name() == op::kMatmul) say_attention(graph, *node);
+  }
+  graph.sort_nodes();
+  for (Node* node : list_nodes(graph)) {
+    if (node->op_name() == op::kAttention) say_packed_attention(graph, *node);
   }
   graph.sort_nodes();
   join_transposes(graph);

@@ -48,7 +48,7 @@ struct Built {
   Value* input(DType dtype, const Shape& shape) {
     const size_t i = values.size();
     values.push_back(graph.input("input" + std::to_string(i), {dtype, shape}));
-    tensors.push_back(random_tensor(DType::kF32, shape, i + 1, -100, 100).to(dtype));
+    tensors.push_back(random_tensor(DType::kF32, shape, i + 1, 0, 100).to(dtype));
     return values.back();
   }
 };

@@ -185,6 +185,43 @@ TEST(WholeLayers, TransposesOfMergedMatrices) {
   check({{2, 3, 5, 8}}, build({2, 15, 8}, {2, 3, 8, 5}), "reshape", 2, 3);
 }
 
+using Part = std::function<Value*(Value* heads, int64_t number)>;
+
+/// Attention of q, k and v that one projection gives, as image transformers write it.
+Value* projected_attention(Value* x, const std::vector<int64_t>& order, const Part& part, Value* mask = nullptr) {
+  const Shape& shape = x->shape();
+  Value* heads = ops::transpose(ops::reshape(x, {shape[0], shape[1], 3, 4, shape[2] / 12}), order);
+  Value* keys = ops::transpose(part(heads, 1), {0, 1, 3, 2});
+  Value* y = attend(part(heads, 0), keys, part(heads, 2), mask, 0.3);
+  return ops::reshape(ops::transpose(y, {0, 2, 1, 3}), {shape[0], shape[1], shape[2] / 3});
+}
+
+Value* sliced(Value* heads, int64_t number) {
+  return ops::squeeze(ops::slice(heads, {number}, {number + 1}, {0}), {0});
+}
+
+TEST(WholeLayers, AttentionOverThePartsOfAProjectionReadsThemWhereTheyLie) {
+  const Part gathered = [](Value* heads, int64_t number) {
+    return ops::gather(heads, heads->graph().constant(Tensor::scalar<int64_t>(number)), 0);
+  };
+  const Part split = [](Value* heads, int64_t number) {
+    return ops::squeeze(ops::split(heads, {1, 1, 1}, 0)[static_cast<size_t>(number)], {0});
+  };
+  for (const Shape& shape : std::vector<Shape>{{2, 5, 96}, {1, 1, 12}}) {
+    for (const Part& part : {Part(sliced), gathered, split}) {
+      check(
+          {shape}, [&](const Values& x) { return projected_attention(x[0], {2, 0, 3, 1, 4}, part); }, "attention", 1, 3);
+    }
+  }
+  check(
+      {{2, 5, 96}, {1, 4, 5, 5}},
+      [&](const Values& x) { return projected_attention(x[0], {2, 0, 3, 1, 4}, sliced, x[1]); }, "attention", 1, 3);
+  // Keys and values have changed places; heads lie otherwise.
+  const Part changed = [](Value* heads, int64_t number) { return sliced(heads, number == 0 ? 0 : 3 - number); };
+  check(
+      {{2, 5, 96}}, [&](const Values& x) { return projected_attention(x[0], {2, 0, 3, 1, 4}, changed); }, "slice", 3);
+}
+
 TEST(WholeLayers, WhatIsNoAttentionStays) {
   const Shape square{2, 3, 6, 6};
   // A softmax over queries, a mask that does not go along the keys, scores that somebody else reads.
