@@ -244,7 +244,8 @@ void say_matrix_transpose(Graph& graph, const Node& last) {
   const Shape& before = first->input(0)->shape();
   const Shape &merged = first->output()->shape(), &after = last.output()->shape();
   if (!before.is_static() || before.num_elements() == 0 || merged.rank() != 3 || before.rank() <= 3) return;
-  if (transposed_from(last.input(0), {0, 2, 1}) == nullptr || before[-1] != merged[2] || before[-2] != merged[1]) return;
+  if (transposed_from(last.input(0), {0, 2, 1}) == nullptr || before[-1] != merged[2] || before[-2] != merged[1])
+    return;
   std::vector<int64_t> dims = before.dims();
   std::swap(dims[dims.size() - 1], dims[dims.size() - 2]);
   if (after != Shape(dims)) return;

@@ -13,9 +13,9 @@
 namespace thalweg {
 namespace {
 
-/// What measuring may take on top of a run: about a millisecond, which is a quarter of a short run at most. Long runs are
-/// bound by layers for which the rule is seldom wrong by much (1 to 3% of networks at batch 8), and whoever waits 30 ms
-/// for each should not wait 37 for the first hundred of them; a sixteenth at least, so that it ends.
+/// What measuring may take on top of a run: about a millisecond, which is a quarter of a short run at most. Long runs
+/// are bound by layers for which the rule is seldom wrong by much (1 to 3% of networks at batch 8), and whoever waits
+/// 30 ms for each should not wait 37 for the first hundred of them; a sixteenth at least, so that it ends.
 constexpr double kSeconds = 1e-3, kLeastShare = 1.0 / 16, kMostShare = 1.0 / 4;
 /// A layer below this share of a run is not worth measuring: it would have to run thousands of times to pay for it.
 constexpr double kWorthwhile = 0.003;

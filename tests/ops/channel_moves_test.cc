@@ -55,8 +55,8 @@ struct Built {
 
 TEST(ChannelMoves, JoinChannelsOfAnyNumber) {
   for (const DType dtype : {DType::kF32, DType::kBF16, DType::kU8}) {
-    for (const auto& channels : std::vector<std::vector<int64_t>>{
-             {16, 32}, {5, 7}, {1, 1, 1}, {24, 40}, {3, 16, 29, 2}, {20, 20}, {1}}) {
+    for (const auto& channels :
+         std::vector<std::vector<int64_t>>{{16, 32}, {5, 7}, {1, 1, 1}, {24, 40}, {3, 16, 29, 2}, {20, 20}, {1}}) {
       Built built;
       for (const int64_t c : channels) built.input(dtype, {2, c, 5, 7});
       check_moves(*ops::concat(built.values, 1)->producer(), "native", built.tensors, kAll);
@@ -172,8 +172,8 @@ TEST(ChannelMoves, NoReorderBetweenConvolutions) {
   auto variables = std::make_shared<Variables>(*copy);
   const auto program = Program::compile(std::move(copy), std::move(variables));
   for (const Step& step : program->steps()) {
-    const bool inside = step.node == nullptr && step.label.find(" x") == std::string::npos &&
-                        &step != &program->steps().back();
+    const bool inside =
+        step.node == nullptr && step.label.find(" x") == std::string::npos && &step != &program->steps().back();
     EXPECT_FALSE(inside) << step.label;
   }
 }

@@ -51,22 +51,21 @@ TEST_P(ConvInBlocks, MatchesReference) {
 
 INSTANTIATE_TEST_SUITE_P(
     All, ConvInBlocks,
-    ::testing::Values(
-        GroupCase{"groups_of_four", {2, 32, 7, 9}, {32, 4, 3, 3}, groups(8, {}, {1, 1}, {}, "relu")},
-        GroupCase{"groups_of_eight_odd", {2, 104, 6, 5}, {104, 8, 3, 3}, groups(13, {2, 2}, {1, 1})},
-        GroupCase{"groups_of_two", {1, 16, 5, 5}, {16, 2, 3, 3}, groups(8, {}, {1, 1}), false},
-        GroupCase{"groups_of_24", {1, 96, 5, 5}, {96, 24, 3, 3}, groups(4, {}, {1, 1})},
-        GroupCase{"more_outputs", {2, 32, 6, 6}, {64, 8, 3, 3}, groups(4, {}, {1, 1})},
-        GroupCase{"fewer_outputs", {2, 64, 6, 6}, {32, 16, 3, 3}, groups(4, {}, {1, 1})},
-        GroupCase{"two_channels_to_four", {1, 32, 5, 4}, {64, 2, 1, 1}, groups(16)},
-        GroupCase{"dilated", {1, 32, 9, 9}, {32, 8, 3, 3}, groups(4, {}, {2, 2}, {2, 2})},
-        GroupCase{"uneven", {1, 32, 7, 6}, {32, 4, 3, 2}, groups(8, {1, 2}, {0, 2, 1, 0})},
-        GroupCase{"signals", {2, 32, 33}, {32, 4, 5}, groups(8, {2}, {2})},
-        GroupCase{"volumes", {1, 32, 3, 5, 4}, {32, 8, 3, 3, 3}, groups(4, {}, {1, 1, 1})},
-        GroupCase{"one_pixel", {3, 32, 1, 1}, {32, 4, 1, 1}, groups(8)},
-        GroupCase{"twelve_channels", {2, 12, 7, 9}, {12, 12, 3, 3}, groups(1, {}, {1, 1}, {}, "relu")},
-        GroupCase{"eight_channels_to_many", {1, 8, 6, 6}, {40, 8, 5, 5}, groups(1, {2, 2}, {2, 2})},
-        GroupCase{"fifteen_channels_of_signals", {2, 15, 20}, {3, 15, 3}, groups(1, {}, {1}), false}),
+    ::testing::Values(GroupCase{"groups_of_four", {2, 32, 7, 9}, {32, 4, 3, 3}, groups(8, {}, {1, 1}, {}, "relu")},
+                      GroupCase{"groups_of_eight_odd", {2, 104, 6, 5}, {104, 8, 3, 3}, groups(13, {2, 2}, {1, 1})},
+                      GroupCase{"groups_of_two", {1, 16, 5, 5}, {16, 2, 3, 3}, groups(8, {}, {1, 1}), false},
+                      GroupCase{"groups_of_24", {1, 96, 5, 5}, {96, 24, 3, 3}, groups(4, {}, {1, 1})},
+                      GroupCase{"more_outputs", {2, 32, 6, 6}, {64, 8, 3, 3}, groups(4, {}, {1, 1})},
+                      GroupCase{"fewer_outputs", {2, 64, 6, 6}, {32, 16, 3, 3}, groups(4, {}, {1, 1})},
+                      GroupCase{"two_channels_to_four", {1, 32, 5, 4}, {64, 2, 1, 1}, groups(16)},
+                      GroupCase{"dilated", {1, 32, 9, 9}, {32, 8, 3, 3}, groups(4, {}, {2, 2}, {2, 2})},
+                      GroupCase{"uneven", {1, 32, 7, 6}, {32, 4, 3, 2}, groups(8, {1, 2}, {0, 2, 1, 0})},
+                      GroupCase{"signals", {2, 32, 33}, {32, 4, 5}, groups(8, {2}, {2})},
+                      GroupCase{"volumes", {1, 32, 3, 5, 4}, {32, 8, 3, 3, 3}, groups(4, {}, {1, 1, 1})},
+                      GroupCase{"one_pixel", {3, 32, 1, 1}, {32, 4, 1, 1}, groups(8)},
+                      GroupCase{"twelve_channels", {2, 12, 7, 9}, {12, 12, 3, 3}, groups(1, {}, {1, 1}, {}, "relu")},
+                      GroupCase{"eight_channels_to_many", {1, 8, 6, 6}, {40, 8, 5, 5}, groups(1, {2, 2}, {2, 2})},
+                      GroupCase{"fifteen_channels_of_signals", {2, 15, 20}, {3, 15, 3}, groups(1, {}, {1}), false}),
     [](const auto& test) { return test.param.name; });
 
 CompileOptions only(const std::string& candidate) {

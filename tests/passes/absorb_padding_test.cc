@@ -41,10 +41,16 @@ Value* margin(Value* x, const std::vector<int64_t>& pads, double value = 0.0) {
 
 TEST(AbsorbPadding, ZerosBeforeAConvolution) {
   check([](Value* x, Value* w) { return ops::conv(margin(x, {0, 0, 1, 0, 0, 0, 1, 2}), w); }, 0);
-  check([](Value* x, Value* w) { return ops::conv(margin(x, {0, 0, 0, 1, 0, 0, 1, 1}), w, nullptr, {{2, 2}, {1, 1}}); },
-        0);
-  check([](Value* x, Value* w) { return ops::conv(margin(x, {0, 0, 2, 2, 0, 0, 2, 2}), w, nullptr, {{}, {}, {2, 2}}); },
-        0, {1, 3, 1, 1});
+  check(
+      [](Value* x, Value* w) {
+        return ops::conv(margin(x, {0, 0, 0, 1, 0, 0, 1, 1}), w, nullptr, {{2, 2}, {1, 1}});
+      },
+      0);
+  check(
+      [](Value* x, Value* w) {
+        return ops::conv(margin(x, {0, 0, 2, 2, 0, 0, 2, 2}), w, nullptr, {{}, {}, {2, 2}});
+      },
+      0, {1, 3, 1, 1});
   // Several convolutions read the same margin.
   check(
       [](Value* x, Value* w) {
@@ -68,10 +74,16 @@ TEST(AbsorbPadding, OtherMarginsStay) {
 
 TEST(AbsorbPadding, TheLowestNumberBeforeAMaximum) {
   for (const double lowest : {-kInfinity, static_cast<double>(std::numeric_limits<float>::lowest())}) {
-    check([&](Value* x, Value*) { return ops::max_pool(margin(x, {0, 0, 0, 1, 0, 0, 1, 1}, lowest), {{3, 3}, {2, 2}}); },
-          0);
-    check([&](Value* x, Value*) { return ops::max_pool(margin(x, {0, 0, 2, 0, 0, 0, 0, 0}, lowest), {{2, 2}, {1, 1}}); },
-          1);
+    check(
+        [&](Value* x, Value*) {
+          return ops::max_pool(margin(x, {0, 0, 0, 1, 0, 0, 1, 1}, lowest), {{3, 3}, {2, 2}});
+        },
+        0);
+    check(
+        [&](Value* x, Value*) {
+          return ops::max_pool(margin(x, {0, 0, 2, 0, 0, 0, 0, 0}, lowest), {{2, 2}, {1, 1}});
+        },
+        1);
     ops::PoolOptions ceil{{3, 3}, {2, 2}};
     ceil.ceil_mode = true;
     check([&](Value* x, Value*) { return ops::max_pool(margin(x, {0, 0, 0, 1, 0, 0, 1, 1}, lowest), ceil); }, 1);

@@ -175,9 +175,7 @@ TEST(WholeLayers, AttentionWithAGuardForRowsThatSeeNothing) {
 
 TEST(WholeLayers, TransposesOfMergedMatrices) {
   const auto build = [](const std::vector<int64_t>& merged, const std::vector<int64_t>& back) {
-    return [=](const Values& x) {
-      return ops::reshape(ops::transpose(ops::reshape(x[0], merged), {0, 2, 1}), back);
-    };
+    return [=](const Values& x) { return ops::reshape(ops::transpose(ops::reshape(x[0], merged), {0, 2, 1}), back); };
   };
   check({{2, 3, 5, 8}}, build({6, 5, 8}, {2, 3, 8, 5}), "reshape", 0, 1);
   check({{1, 1, 1, 8}}, build({1, 1, 8}, {1, 1, 8, 1}), "reshape", 0, 1);
@@ -210,16 +208,27 @@ TEST(WholeLayers, AttentionOverThePartsOfAProjectionReadsThemWhereTheyLie) {
   for (const Shape& shape : std::vector<Shape>{{2, 5, 96}, {1, 1, 12}}) {
     for (const Part& part : {Part(sliced), gathered, split}) {
       check(
-          {shape}, [&](const Values& x) { return projected_attention(x[0], {2, 0, 3, 1, 4}, part); }, "attention", 1, 3);
+          {shape},
+          [&](const Values& x) {
+            return projected_attention(x[0], {2, 0, 3, 1, 4}, part);
+          },
+          "attention", 1, 3);
     }
   }
   check(
       {{2, 5, 96}, {1, 4, 5, 5}},
-      [&](const Values& x) { return projected_attention(x[0], {2, 0, 3, 1, 4}, sliced, x[1]); }, "attention", 1, 3);
+      [&](const Values& x) {
+        return projected_attention(x[0], {2, 0, 3, 1, 4}, sliced, x[1]);
+      },
+      "attention", 1, 3);
   // Keys and values have changed places; heads lie otherwise.
   const Part changed = [](Value* heads, int64_t number) { return sliced(heads, number == 0 ? 0 : 3 - number); };
   check(
-      {{2, 5, 96}}, [&](const Values& x) { return projected_attention(x[0], {2, 0, 3, 1, 4}, changed); }, "slice", 3);
+      {{2, 5, 96}},
+      [&](const Values& x) {
+        return projected_attention(x[0], {2, 0, 3, 1, 4}, changed);
+      },
+      "slice", 3);
 }
 
 TEST(WholeLayers, WhatIsNoAttentionStays) {

@@ -1,7 +1,7 @@
 // Copyright The Thalweg Authors. SPDX-License-Identifier: Apache-2.0
 // Transposed convolutions whose windows do not overlap, as they double the size of pictures in segmentation and
-// detection: each pixel of the input becomes a rectangle of the output by itself, so that all of them are one product of
-// matrices.
+// detection: each pixel of the input becomes a rectangle of the output by itself, so that all of them are one product
+// of matrices.
 #include <algorithm>
 #include <cstring>
 
@@ -140,8 +140,8 @@ class ConvSpreadKernel : public Kernel {
     const int64_t plane = s.height * s.width * s.lanes;
     const auto* right = static_cast<const float*>(arguments.inputs[weights_]);
     simd::ConvProduct product{};
-    product.left = static_cast<const float*>(arguments.inputs[0]) + image * s.in_blocks() * plane +
-                   row * s.width * s.lanes;
+    product.left =
+        static_cast<const float*>(arguments.inputs[0]) + image * s.in_blocks() * plane + row * s.width * s.lanes;
     product.left_stride = plane;
     product.left_blocks = s.in_blocks();
     product.pixels = rows * s.width;
@@ -165,8 +165,9 @@ class ConvSpreadKernel : public Kernel {
       const int64_t place = vector / s.out_blocks(), out_block = vector % s.out_blocks();
       const int64_t out_row = (first + row) * s.step_y + place / s.step_x;
       const float* from = waiting + (vector * pixels + row * s.width) * s.lanes;
-      float* to = y + (((image * s.out_blocks() + out_block) * s.height * s.step_y + out_row) * out_width +
-                       place % s.step_x) * s.lanes;
+      float* to =
+          y + (((image * s.out_blocks() + out_block) * s.height * s.step_y + out_row) * out_width + place % s.step_x) *
+                  s.lanes;
       for (int64_t x = 0; x < s.width; ++x) std::memcpy(to + x * s.step_x * s.lanes, from + x * s.lanes, block);
     }
   }

@@ -1,10 +1,9 @@
 // Copyright The Thalweg Authors. SPDX-License-Identifier: Apache-2.0
 // Slices and their gradients, in the layout in which the activation lies.
-#include "ops/slice_bounds.h"
-
 #include <optional>
 
 #include "ops/ids.h"
+#include "ops/slice_bounds.h"
 #include "runtime/kernel.h"
 #include "runtime/kernels/native/channel_form.h"
 #include "runtime/kernels/native/channel_moves.h"
@@ -108,8 +107,8 @@ std::unique_ptr<Kernel> make_channel_slice(const KernelRequest& request, std::st
   }
   std::vector<ChannelSource> sources;
   for (int64_t c = 0; c < bounds[1].length; ++c) sources.push_back({0, bounds[1].start + c * bounds[1].step});
-  auto kernel =
-      std::make_unique<FunctionKernel>([moves = ChannelMoves({from}, {to}, {sources})](const KernelArguments& arguments) {
+  auto kernel = std::make_unique<FunctionKernel>(
+      [moves = ChannelMoves({from}, {to}, {sources})](const KernelArguments& arguments) {
         moves.run(arguments.inputs, arguments.outputs, arguments.threads);
       });
   kernel->name = "native slice of channels";

@@ -1,7 +1,7 @@
 // Copyright The Thalweg Authors. SPDX-License-Identifier: Apache-2.0
 // Convolutions whose groups, or whose channels, are smaller than a block of channels. oneDNN computes them in narrow
-// vectors or on row-major memory, with a reorder before and after. With zeros in the weights several groups are one that
-// fills whole blocks, and the padding of the last block counts as channels.
+// vectors or on row-major memory, with a reorder before and after. With zeros in the weights several groups are one
+// that fills whole blocks, and the padding of the last block counts as channels.
 #include <algorithm>
 #include <cstring>
 
@@ -136,7 +136,8 @@ bool possible(const KernelRequest& request, const JoinedConv& conv, std::string&
   const Node& node = request.node;
   const bool fixed = request.input_is_fixed.size() > 1 && request.input_is_fixed[1];
   for (const Value* value : node.inputs()) {
-    if (value != nullptr && value->dtype() != DType::kF32) declined = std::string("element type ") + name_of(value->dtype());
+    if (value != nullptr && value->dtype() != DType::kF32)
+      declined = std::string("element type ") + name_of(value->dtype());
   }
   const bool depthwise = conv.in() == 1 && conv.out() == 1;
   if (conv.block < 8) {

@@ -13,7 +13,8 @@ inline constexpr int kMostLanes = 16;
 
 /// What the lanes of a result take from one block of channels.
 struct LanePick {
-  /// The lane of the block that each lane of the result takes; any number below the width of a block where it takes none.
+  /// The lane of the block that each lane of the result takes; any number below the width of a block where it takes
+  /// none.
   uint32_t lane[kMostLanes];
   /// All bits set where the lane is taken from this block, otherwise 0.
   uint32_t mask[kMostLanes];
