@@ -3,6 +3,7 @@
 
 #include "passes/absorb_padding.h"
 #include "passes/channel_shuffles.h"
+#include "passes/group_norms.h"
 #include "thalweg/autodiff.h"
 #include "thalweg/passes.h"
 
@@ -28,6 +29,7 @@ void prepare_for_inference(Graph& graph, Precision precision) {
   absorb_padding(graph);
   say_whole_activations(graph);
   say_whole_layers(graph);
+  say_group_norms(graph);
   say_channel_shuffles(graph);
   fuse_for_inference(graph);
   use_int8(graph);
