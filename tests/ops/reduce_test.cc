@@ -91,7 +91,8 @@ TEST(Reduce, BlocksOfChannelsMayBePadded) {
         const Tensor expected = run_kernel(*y->producer(), "reference", {Layout(type)}, {x})[0];
         for (const Tag tag : {Tag::nChw16c, Tag::nChw8c, Tag::nhwc}) {
           const Layout lies(type, dnnl::memory::desc(type.shape.dims(), to_dnnl(type.dtype), tag));
-          expect_close(run_kernel(*y->producer(), "native", {lies}, {x}, 2)[0], expected, 1e-5, lies.to_string());
+          expect_close(run_kernel(*y->producer(), "native", {lies}, {x}, 2)[0], expected, 1e-5,
+                       describe(*y->producer()) + " of " + lies.to_string());
         }
       }
     }

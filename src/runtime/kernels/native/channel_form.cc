@@ -45,17 +45,17 @@ bool axis_runs(const Layout& layout, int axis, AxisRuns& result) {
   return true;
 }
 
-bool blocked_dims(const Layout& layout, BlockedDims& result) {
-  ChannelBlocking blocking;
-  if (!channel_blocking(layout, blocking, true)) return false;
-  const Shape& shape = layout.shape();
-  result.dims = {blocking.outer, blocking.blocks};
+BlockedDims blocked_dims(const Layout& like, const TensorType& type) {
+  const Shape& shape = type.shape;
+  BlockedDims result;
+  result.last = block_of(like) == 0;
+  const int64_t block = result.last ? shape[1] : block_of(like);
+  result.dims = {shape[0], result.last ? 1 : (shape[1] + block - 1) / block};
   result.dims.insert(result.dims.end(), shape.begin() + 2, shape.end());
-  result.dims.push_back(blocking.block);
+  result.dims.push_back(block);
   result.strides = Shape(result.dims).strides();
-  for (int64_t& stride : result.strides) stride *= static_cast<int64_t>(size_of(layout.dtype()));
-  result.block = layout.is_plain() ? 1 : block_of(layout);
-  return true;
+  for (int64_t& stride : result.strides) stride *= static_cast<int64_t>(size_of(type.dtype));
+  return result;
 }
 
 bool same_arrangement(const Layout& like, const TensorType& type, Layout& result) {

@@ -17,17 +17,16 @@ struct AxisRuns {
 /// along every axis but the channels.
 bool axis_runs(const Layout& layout, int axis, AxisRuns& result);
 
-/// An activation [N, C, spatial...] by the dimensions in which it lies: N, blocks of channels, spatial..., channels of
-/// a block. Row-major ones have blocks of one channel, channels-last ones one block.
+/// An activation [N, C, spatial...] by the dimensions in which it lies: N, blocks of channels, spatial..., channels of a
+/// block. Channels-last ones have one block.
 struct BlockedDims {
   std::vector<int64_t> dims;
   std::vector<int64_t> strides;  ///< in bytes
-  /// Channels of a block as the layout has them; 0: channels last.
-  int64_t block = 1;
+  bool last = false;             ///< channels last
 };
 
-/// False if `layout` is arranged in another way.
-bool blocked_dims(const Layout& layout, BlockedDims& result);
+/// The type arranged as `like`, which is in blocks or channels-last (see same_arrangement).
+BlockedDims blocked_dims(const Layout& like, const TensorType& type);
 
 /// The arrangement of `like`, channels in blocks or last or row-major, for another shape of the same rank; false if
 /// `like` is arranged in another way.

@@ -136,16 +136,14 @@ struct PadPlan {
 /// In the layout in which the activation lies; false if the padding cuts its blocks, or would fill their padding.
 bool plan_in_blocks(const KernelRequest& request, PadPlan& plan) {
   const Node& node = request.node;
-  BlockedDims from, to;
   const bool same = same_arrangement(request.inputs[0], node.output()->type(), plan.to);
   if (!same || request.inputs[0].is_plain()) return false;
   plan.from = request.inputs[0];
-  if (!blocked_dims(plan.from, from) || !blocked_dims(plan.to, to)) return false;
-  const bool last = from.block == 0;
+  const BlockedDims from = blocked_dims(plan.from, plan.from.type()), to = blocked_dims(plan.from, plan.to.type());
   const bool pads_channels = plan.begins[1] != 0 || plan.ends[1] != 0;
-  if (!last && (pads_channels || (plan.to.padded() && node.attrs().real("value") != 0.0))) return false;
+  if (!from.last && (pads_channels || (plan.to.padded() && node.attrs().real("value") != 0.0))) return false;
   for (auto* pads : {&plan.begins, &plan.ends}) {
-    pads->push_back(last ? (*pads)[1] : 0);
+    pads->push_back(from.last ? (*pads)[1] : 0);
     (*pads)[1] = 0;
   }
   plan.from_dims = from.dims;

@@ -47,16 +47,17 @@ SlicePlan plan_row_major(const TensorType& whole, const TensorType& part, const 
 /// they cut blocks.
 std::optional<Bounds> bounds_of_blocks(const Bounds& bounds, int64_t channels, const BlockedDims& part) {
   Bounds result = bounds;
-  if (part.block == 0) {
+  if (part.last) {
     result[1] = {0, 1, 1};
     result.push_back(bounds[1]);
     return result;
   }
   const SliceBounds& cut = bounds[1];
-  const bool ends_with_block = cut.length % part.block == 0 || cut.start + cut.length == channels;
-  if (cut.step != 1 || cut.start % part.block != 0 || !ends_with_block) return {};
-  result[1] = {cut.start / part.block, 1, part.dims[1]};
-  result.push_back({0, 1, part.block});
+  const int64_t block = part.dims.back();
+  const bool ends_with_block = cut.length % block == 0 || cut.start + cut.length == channels;
+  if (cut.step != 1 || cut.start % block != 0 || !ends_with_block) return {};
+  result[1] = {cut.start / block, 1, part.dims[1]};
+  result.push_back({0, 1, block});
   return result;
 }
 
@@ -64,10 +65,9 @@ std::optional<Bounds> bounds_of_blocks(const Bounds& bounds, int64_t channels, c
 std::optional<SlicePlan> plan_in_blocks(const Layout& like, const TensorType& whole_type, const TensorType& part_type,
                                         const Bounds& bounds, bool into_whole) {
   Layout whole, part;
-  BlockedDims outer, inner;
   if (like.is_plain() || !same_arrangement(like, whole_type, whole) || !same_arrangement(like, part_type, part))
     return {};
-  if (!blocked_dims(whole, outer) || !blocked_dims(part, inner)) return {};
+  const BlockedDims outer = blocked_dims(like, whole_type), inner = blocked_dims(like, part_type);
   const std::optional<Bounds> blocks = bounds_of_blocks(bounds, whole_type.shape[1], inner);
   if (!blocks) return {};
   return plan_of(whole, part, *blocks, outer.strides, inner.dims, inner.strides, into_whole);
