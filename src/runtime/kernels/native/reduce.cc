@@ -138,7 +138,7 @@ class Extreme : public Kernel {
         std::fill_n(result, channels, largest_ ? -kInfinity : kInfinity);
         for (int64_t o = 0; o < b.outer; ++o) {
           const float* from = x + (o * b.blocks + block) * b.spatial * b.block;
-          simd::find_extremes({from, b.spatial, channels, b.block, largest_}, result);
+          simd::find_extremes({from, b.spatial, b.block, channels, largest_}, result);
         }
       }
     });
