@@ -24,6 +24,9 @@ def text(name):
     import transformers
 
     sizes = {"hidden_size": 256, "intermediate_size": 1024, "num_hidden_layers": 4, "num_attention_heads": 4, "vocab_size": 1000}
+    if name == "text_encoder_shapes":
+        wide = sizes | {"hidden_size": 384, "intermediate_size": 1536, "num_hidden_layers": 6, "num_attention_heads": 6}
+        return transformers.BertModel(transformers.BertConfig(**wide), add_pooling_layer=False)
     if name == "bert_small":
         return transformers.BertModel(transformers.BertConfig(**sizes), add_pooling_layer=False)
     if name == "gpt2_small":
@@ -54,6 +57,11 @@ def first_result(torch, network):
     return First().eval()
 
 
+def free_dimensions(torch, name):
+    letters = {"B": torch.export.Dim("batch"), "L": torch.export.Dim("length", min=4, max=128)}
+    return [{d: letters[extent] for d, extent in enumerate(shape) if extent in letters} for _, _, shape, _ in EXPORTED[name][1]]
+
+
 def export(name, path):
     import torch
 
@@ -63,7 +71,7 @@ def export(name, path):
     part = f"{path}.part"
     torch.onnx.export(first_result(torch, build(name).eval()), inputs, part, input_names=names, output_names=["output"],
                       opset_version=18, dynamo=True, external_data=False,
-                      dynamic_shapes=[{0: torch.export.Dim("batch")} for _ in inputs])
+                      dynamic_shapes=free_dimensions(torch, name))
     os.replace(part, path)
 
 

@@ -1,9 +1,12 @@
 """The networks of bench/wide.py. Chosen before anything was made faster for them; none leaves because it looks bad.
 
 A network: its file below $THALWEG_DEPS/wide/nets, and its inputs in the file's order: (name, element type, shape, values).
-"B" in a shape is the batch; without it the network is run at batch 1 only. Values: "normal", "unit" (0 to 1), a number that
-all elements are, or ("integers", limit).
+"B" in a shape is the batch; without it the network is run at batch 1 only. "L" is a length; a network that has one is run over
+MANY shapes of batch and length in turn, and a call of it is a pass over all of them. Values: "normal", "unit" (0 to 1), a
+number that all elements are, or ("integers", limit).
 """
+
+MANY = 200
 
 F32, I64, I32, BOOL = "float32", "int64", "int32", "bool"
 
@@ -86,25 +89,31 @@ EXPORTED = {
         "bert_small": _TOKENS,
         "gpt2_small": _TOKENS,
         "llama_small": _TOKENS,
+        "text_encoder_shapes": [("input_ids", I64, ("B", "L"), ("integers", 1000))],
     }.items()
 }
 
 NETWORKS = PACKAGED | EXPORTED
 
 
+def has_lengths(name):
+    return any("L" in shape for _, _, shape, _ in NETWORKS[name][1])
+
+
 def batches(name):
     """Those that the network's inputs allow."""
-    return (1, 8) if any("B" in shape for _, _, shape, _ in NETWORKS[name][1]) else (1,)
+    several = any("B" in shape for _, _, shape, _ in NETWORKS[name][1]) and not has_lengths(name)
+    return (1, 8) if several else (1,)
 
 
-def make_inputs(name, batch):
+def make_inputs(name, batch, length=64):
     """-> [(input's name, array)], the same in every process."""
     import numpy
 
     arrays = []
     for index, (called, dtype, shape, values) in enumerate(NETWORKS[name][1]):
         random = numpy.random.default_rng(index)
-        extents = tuple(batch if extent == "B" else extent for extent in shape)
+        extents = tuple({"B": batch, "L": length}.get(extent, extent) for extent in shape)
         if values == "normal":
             array = random.standard_normal(extents)
         elif values == "unit":
@@ -115,3 +124,13 @@ def make_inputs(name, batch):
             array = numpy.full(extents, values)
         arrays.append((called, numpy.ascontiguousarray(array.astype(dtype)).reshape(extents)))
     return arrays
+
+
+def input_sets(name, batch):
+    """-> what make_inputs gives for each shape that a call goes over: one, or MANY different ones."""
+    import random
+
+    if not has_lengths(name):
+        return [make_inputs(name, batch)]
+    shapes = [(rows, length) for rows in range(1, 9) for length in range(4, 129)]
+    return [make_inputs(name, *shape) for shape in random.Random(1).sample(shapes, MANY)]

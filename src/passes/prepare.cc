@@ -1,6 +1,9 @@
 // Copyright The Thalweg Authors. SPDX-License-Identifier: Apache-2.0
 #include <algorithm>
 
+#include "passes/absorb_padding.h"
+#include "passes/channel_shuffles.h"
+#include "passes/group_norms.h"
 #include "thalweg/autodiff.h"
 #include "thalweg/passes.h"
 
@@ -23,8 +26,11 @@ void prepare_for_training(Graph& graph, Value* loss, Precision precision) {
 void prepare_for_inference(Graph& graph, Precision precision) {
   to_inference(graph);
   simplify(graph);
+  absorb_padding(graph);
   say_whole_activations(graph);
   say_whole_layers(graph);
+  say_group_norms(graph);
+  say_channel_shuffles(graph);
   fuse_for_inference(graph);
   use_int8(graph);
   if (precision == Precision::kBF16) use_bf16(graph);

@@ -2,9 +2,11 @@
 // Layer normalisation and attention that files spell out in several nodes, said as the one op that they are.
 #include <algorithm>
 #include <cmath>
+#include <numeric>
 #include <optional>
 
 #include "ops/ids.h"
+#include "passes/packed_attention.h"
 #include "passes/rewrite.h"
 #include "thalweg/ops.h"
 #include "thalweg/passes.h"
@@ -146,6 +148,28 @@ struct Attention {
   double scale = 1.0;
 };
 
+/// The p of `p == p ? p : 0`: exporters guard rows of a softmax in which everything is masked so, and attention gives 0
+/// for them. The value itself where there is no guard.
+Value* unguarded(Value* value) {
+  const Node* where = producer_of(value, op::kWhere);
+  if (where == nullptr || number_of(where->input(1)) != 0.0) return value;
+  const Node* negation = producer_of(where->input(0), op::kLogicalNot);
+  const Node* equal = negation != nullptr ? producer_of(negation->input(0), op::kEqual) : nullptr;
+  Value* number = where->input(2);
+  return equal != nullptr && equal->input(0) == number && equal->input(1) == number ? number : value;
+}
+
+/// Nobody reads the probabilities, with or without such a guard, but the product with v.
+bool read_by_product_alone(const Graph& graph, const Value* probabilities, const Node& product) {
+  if (only_consumer(graph, product.input(0)) != &product || graph.is_output(probabilities)) return false;
+  if (probabilities == product.input(0)) return true;
+  const Node* where = product.input(0)->producer();
+  const std::vector<Node*> readers = graph.consumers(probabilities);
+  return std::all_of(readers.begin(), readers.end(), [&](const Node* reader) {
+    return reader == where || only_consumer(graph, reader->output()) == where->input(0)->producer();
+  });
+}
+
 bool is_plain_product(const Node& node) { return !node.attrs().flag("transpose_a"); }
 
 /// The product of which scores are made, if they are no more than that.
@@ -163,12 +187,12 @@ std::optional<Attention> scores_of(Value* scores) {
 }
 
 std::optional<Attention> attention_of(const Graph& graph, const Node& product) {
-  const Node* softmax = producer_of(product.input(0), op::kSoftmax);
+  const Node* softmax = producer_of(unguarded(product.input(0)), op::kSoftmax);
   if (softmax == nullptr || !is_plain_product(product) || product.attrs().flag("transpose_b")) return {};
   const Shape& shape = softmax->output()->shape();
   const int64_t axis = softmax->attrs().integer("axis", -1);
   if (shape.rank() != 4 || !shape.is_static() || shape.num_elements() == 0 || (axis != -1 && axis != 3)) return {};
-  if (softmax->output()->dtype() != DType::kF32 || only_consumer(graph, softmax->output()) != &product) return {};
+  if (softmax->output()->dtype() != DType::kF32 || !read_by_product_alone(graph, softmax->output(), product)) return {};
   std::optional<Attention> found = scores_of(softmax->input(0));
   if (const Node* sum = producer_of(softmax->input(0), op::kAdd); !found && sum != nullptr) {
     for (const size_t which : {0, 1}) {
@@ -212,6 +236,25 @@ void say_attention(Graph& graph, const Node& product) {
   });
 }
 
+/// [..., a, b] seen as [m, a, b], transposed to [m, b, a] and seen as [..., b, a]: one transpose of the last two.
+void say_matrix_transpose(Graph& graph, const Node& last) {
+  const Node* transpose = producer_of(last.input(0), op::kTranspose);
+  const Node* first = transpose != nullptr ? producer_of(transpose->input(0), op::kReshape) : nullptr;
+  if (first == nullptr) return;
+  const Shape& before = first->input(0)->shape();
+  const Shape &merged = first->output()->shape(), &after = last.output()->shape();
+  if (!before.is_static() || before.num_elements() == 0 || merged.rank() != 3 || before.rank() <= 3) return;
+  if (transposed_from(last.input(0), {0, 2, 1}) == nullptr || before[-1] != merged[2] || before[-2] != merged[1])
+    return;
+  std::vector<int64_t> dims = before.dims();
+  std::swap(dims[dims.size() - 1], dims[dims.size() - 2]);
+  if (after != Shape(dims)) return;
+  Order order(dims.size());
+  std::iota(order.begin(), order.end(), int64_t{0});
+  std::swap(order[order.size() - 1], order[order.size() - 2]);
+  rewrite_at(graph, last, [&] { return ops::transpose(first->input(0), order); });
+}
+
 /// Transposes that undo each other go, and two that follow each other become one.
 void join_transposes(Graph& graph) {
   for (Node* node : list_nodes(graph)) {
@@ -235,11 +278,18 @@ void join_transposes(Graph& graph) {
 }  // namespace
 
 void say_whole_layers(Graph& graph) {
-  for (Node* node : list_nodes(graph)) say_layer_norm(graph, *node);
+  for (Node* node : list_nodes(graph)) {
+    say_layer_norm(graph, *node);
+    if (node->op_name() == op::kReshape) say_matrix_transpose(graph, *node);
+  }
   graph.sort_nodes();
   graph.remove_dead_nodes();
   for (Node* node : list_nodes(graph)) {
     if (node->op_name() == op::kMatmul) say_attention(graph, *node);
+  }
+  graph.sort_nodes();
+  for (Node* node : list_nodes(graph)) {
+    if (node->op_name() == op::kAttention) say_packed_attention(graph, *node);
   }
   graph.sort_nodes();
   join_transposes(graph);

@@ -23,6 +23,8 @@ struct GraphRunner::SegmentCache {
 
   /// Null if none fits.
   std::shared_ptr<Segment> find(const Contents& contents);
+  /// Forgets the least recently used ones while there are more than `count`, and of more than `steps` together.
+  void shrink(size_t count, size_t steps);
 };
 
 /// A compiled part of the graph and the nodes executed after it, for values of given types and, where shapes depend on
@@ -53,6 +55,10 @@ struct GraphRunner::Segment {
 
 namespace {
 
+/// A loop whose values grow asks for the same shapes in each run, in the same order: with room for fewer, it would find
+/// none of its programs again. A step takes some kilobytes, so this is some ten megabytes.
+constexpr size_t kKeptStepsOfBodies = 4096;
+
 size_t number_of(const Value* value) { return static_cast<size_t>(value->id()); }
 
 std::vector<size_t> numbers_of(const std::vector<const Value*>& values) {
@@ -77,8 +83,8 @@ StepProfile host_step(const Node& node, const std::vector<Tensor>& results, doub
 
 }  // namespace
 
-GraphRunner::GraphRunner(const Graph& graph, RunnerContext& context)
-    : graph_(graph), context_(context), root_(std::make_unique<SegmentCache>()) {
+GraphRunner::GraphRunner(const Graph& graph, RunnerContext& context, size_t kept_steps)
+    : graph_(graph), context_(context), kept_steps_(kept_steps), root_(std::make_unique<SegmentCache>()) {
   const auto count = [&](const Value* value) { num_values_ = std::max(num_values_, number_of(value) + 1); };
   for (const auto* group : {&graph.inputs(), &graph.parameters(), &graph.states(), &graph.constants()}) {
     std::for_each(group->begin(), group->end(), count);
@@ -161,6 +167,16 @@ std::shared_ptr<GraphRunner::Segment> GraphRunner::SegmentCache::find(const Cont
   return segments.front();
 }
 
+void GraphRunner::SegmentCache::shrink(size_t count, size_t steps) {
+  // One that has nothing to compute counts as well.
+  const auto size = [](const Segment& segment) {
+    return 1 + (segment.pool != nullptr ? segment.pool->program()->steps().size() : 0);
+  };
+  size_t present = 0;
+  for (const auto& segment : segments) present += size(*segment);
+  for (; segments.size() > count && present > steps; segments.pop_back()) present -= size(*segments.back());
+}
+
 std::shared_ptr<GraphRunner::Segment> GraphRunner::segment_for(SegmentCache& cache, const Contents& contents,
                                                                const std::vector<bool>& done) {
   if (auto segment = cache.find(contents)) return segment;
@@ -170,7 +186,7 @@ std::shared_ptr<GraphRunner::Segment> GraphRunner::segment_for(SegmentCache& cac
   std::shared_ptr<Segment> segment = compile(contents, done);
   const std::lock_guard<std::mutex> lock(cache.mutex);
   cache.segments.push_front(segment);
-  while (cache.segments.size() > static_cast<size_t>(context_.options.max_programs)) cache.segments.pop_back();
+  cache.shrink(static_cast<size_t>(context_.options.max_programs), kept_steps_);
   return segment;
 }
 
@@ -251,7 +267,7 @@ bool GraphRunner::run_program(const Segment& segment, const std::vector<Tensor>&
 GraphRunner& GraphRunner::body_runner(const Graph& body) {
   const std::lock_guard<std::mutex> lock(bodies_mutex_);
   auto& runner = bodies_[&body];
-  if (runner == nullptr) runner = std::make_unique<GraphRunner>(body, context_);
+  if (runner == nullptr) runner = std::make_unique<GraphRunner>(body, context_, kKeptStepsOfBodies);
   return *runner;
 }
 

@@ -44,8 +44,9 @@ struct RunnerContext {
 /// threads at once.
 class GraphRunner {
  public:
-  /// Both must outlive the runner.
-  GraphRunner(const Graph& graph, RunnerContext& context);
+  /// Both must outlive the runner. `kept_steps`: more segments than the options say are kept at a place as long as
+  /// they have no more steps together.
+  GraphRunner(const Graph& graph, RunnerContext& context, size_t kept_steps = 0);
   ~GraphRunner();
 
   /// The outputs for these inputs. `profile` (or null) receives what was executed, in order, and how long each step
@@ -80,6 +81,7 @@ class GraphRunner {
 
   const Graph& graph_;
   RunnerContext& context_;
+  const size_t kept_steps_;
   size_t num_values_ = 0;
   std::unique_ptr<SegmentCache> root_;
   /// Of weights that are stored elsewhere and that nodes read which the host executes: to fetch them in every run would

@@ -1,6 +1,7 @@
 // Copyright The Thalweg Authors. SPDX-License-Identifier: Apache-2.0
 #include <gtest/gtest.h>
 
+#include "runtime/kernels/simd/dispatch.h"
 #include "support/op_check.h"
 #include "thalweg/ops.h"
 
@@ -62,6 +63,44 @@ INSTANTIATE_TEST_SUITE_P(
                       TransposeCase{
                           "three_dimensions", {1, 16, 3, 4, 5}, {16, 16, 2, 2, 2}, {{2, 2, 2}, {}, {}, {}, 1}}),
     [](const auto& test) { return test.param.name; });
+
+class TransposeSpread : public ::testing::TestWithParam<TransposeCase> {};
+
+TEST_P(TransposeSpread, MatchesReferenceForAnyNumberOfThreads) {
+  if (simd::best_isa() == simd::Isa::kBaseline) GTEST_SKIP() << "needs AVX2";
+  for (const int threads : {1, 2, 3}) {
+    check_candidate(operands(GetParam()), build(GetParam()), "spread", 5e-6, threads);
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(
+    All, TransposeSpread,
+    ::testing::Values(TransposeCase{"doubled", {2, 24, 7, 9}, {24, 24, 2, 2}, {{2, 2}, {}, {}, {}, 1}},
+                      TransposeCase{"to_one_channel", {2, 24, 5, 6}, {24, 1, 2, 2}, {{2, 2}, {}, {}, {}, 1}},
+                      TransposeCase{"to_few_channels", {1, 5, 4, 3}, {5, 7, 3, 2}, {{3, 2}, {}, {}, {}, 1}, false},
+                      TransposeCase{"to_many_channels", {1, 70, 3, 3}, {70, 70, 2, 2}, {{2, 2}, {}, {}, {}, 1}},
+                      TransposeCase{"of_one_channel", {3, 1, 4, 5}, {1, 9, 4, 1}, {{4, 1}, {}, {}, {}, 1}},
+                      TransposeCase{"several_bands", {1, 16, 90, 70}, {16, 33, 2, 2}, {{2, 2}, {}, {}, {}, 1}},
+                      TransposeCase{"one_by_one", {1, 20, 5, 5}, {20, 18, 1, 1}, {}}),
+    [](const auto& test) { return test.param.name; });
+
+TEST(ConvTranspose, SpreadEndsInAnActivation) {
+  if (simd::best_isa() == simd::Isa::kBaseline) GTEST_SKIP() << "needs AVX2";
+  for (const char* activation : {"relu", "tanh"}) {
+    Graph graph;
+    const Attributes attrs{{"activation", std::string(activation)}, {"strides", std::vector<int64_t>{2, 2}}};
+    Value* x = graph.input("x", {DType::kF32, {2, 20, 5, 5}});
+    Value* w = graph.input("w", {DType::kF32, {20, 21, 2, 2}});
+    graph.mark_output(graph.add("conv_transpose", {x, w, graph.input("b", {DType::kF32, {21}})}, attrs)->output());
+    std::vector<Tensor> inputs;
+    for (const Value* input : graph.inputs())
+      inputs.push_back(random_tensor(DType::kF32, input->shape(), inputs.size()));
+    CompileOptions spread, reference;
+    spread.only_kernels = {"spread"};
+    reference.only_kernels = {"reference"};
+    expect_close(run_graph(graph, inputs, spread)[0], run_graph(graph, inputs, reference)[0], 5e-6, activation);
+  }
+}
 
 TEST(ConvTranspose, BadInputIsNamed) {
   Graph graph;

@@ -4,6 +4,7 @@
 #include <cmath>
 #include <limits>
 
+#include "support/kernel_check.h"
 #include "support/op_check.h"
 #include "thalweg/autodiff.h"
 #include "thalweg/ops.h"
@@ -108,6 +109,28 @@ TEST(Reduce, LongLinesAreFoldedWhole) {
     EXPECT_FLOAT_EQ(of_rows(ops::reduce_l1, x)[1], static_cast<float>(size));
     EXPECT_FLOAT_EQ(of_rows(ops::reduce_l2, x)[1], std::sqrt(static_cast<float>(size)));
     EXPECT_NEAR(of_rows(ops::reduce_log_sum_exp, x)[1], -1 + std::log(static_cast<double>(size)), 1e-6);
+  }
+}
+
+/// Of activations whose channels do not fill the blocks in which they lie.
+TEST(Reduce, BlocksOfChannelsMayBePadded) {
+  using Tag = dnnl::memory::format_tag;
+  const std::vector<Reduction> reductions{ops::reduce_sum,  ops::reduce_mean, ops::reduce_max,        ops::reduce_min,
+                                          ops::reduce_prod, ops::reduce_l2,   ops::reduce_log_sum_exp};
+  for (const int64_t channels : {1, 5, 21, 32}) {
+    const TensorType type{DType::kF32, {3, channels, 4, 5}};
+    const Tensor x = random_tensor(type.dtype, type.shape, 1);
+    for (const auto& axes : std::vector<std::vector<int64_t>>{{2, 3}, {0, 2, 3}, {1, 2, 3}, {}}) {
+      for (size_t which = 0; which < reductions.size(); ++which) {
+        Graph graph;
+        Value* y = reductions[which](graph.input("x", type), axes, which % 2 == 0);
+        const Tensor expected = run_kernel(*y->producer(), "reference", {Layout(type)}, {x})[0];
+        for (const Tag tag : {Tag::nChw16c, Tag::nChw8c, Tag::nhwc}) {
+          const Layout lies(type, dnnl::memory::desc(type.shape.dims(), to_dnnl(type.dtype), tag));
+          expect_close(run_kernel(*y->producer(), "native", {lies}, {x}, 2)[0], expected, 1e-5, lies.to_string());
+        }
+      }
+    }
   }
 }
 

@@ -3,6 +3,7 @@
 
 #include <cmath>
 #include <functional>
+#include <limits>
 
 #include "support/op_check.h"
 #include "thalweg/ops.h"
@@ -140,6 +141,94 @@ TEST(WholeLayers, AttentionOverHeadsThatWereMovedReadsThemWhereTheyLie) {
         return heads(attend(heads(x[0]), ops::transpose(heads(x[1]), {0, 1, 3, 2}), heads(x[2]), nullptr, 0.3));
       },
       "transpose", 0, 1);
+}
+
+/// Probabilities with 0 in rows in which everything is masked, whose softmax is not a number.
+Value* guarded(Value* p) { return ops::where(ops::logical_not(ops::equal(p, p)), number(p, 0.0), p); }
+
+TEST(WholeLayers, AttentionWithAGuardForRowsThatSeeNothing) {
+  const Shape q{2, 3, 5, 8}, k{2, 3, 7, 8};
+  const auto build = [](const Values& x, Value* mask) {
+    Value* scores = ops::matmul(x[0], ops::transpose(x[1], {0, 1, 3, 2}));
+    if (mask != nullptr) scores = ops::add(scores, mask);
+    return ops::matmul(guarded(ops::softmax(scores)), x[2]);
+  };
+  check(
+      {q, k, k}, [&](const Values& x) { return build(x, nullptr); }, "attention", 1, 1);
+  check(
+      {q, k, k},
+      [&](const Values& x) {
+        Tensor mask = Tensor::zeros(DType::kF32, {5, 7});
+        for (int64_t i = 7; i < 14; ++i) mask.data<float>()[i] = -std::numeric_limits<float>::infinity();
+        return build(x, x[0]->graph().constant(mask));
+      },
+      "attention", 1, 1);
+  // Somebody else reads the probabilities.
+  check(
+      {q, k, k},
+      [](const Values& x) {
+        Value* p = ops::softmax(ops::matmul(x[0], x[1], false, true));
+        return ops::mul(ops::matmul(guarded(p), x[2]), ops::reduce_sum(p, {}, false));
+      },
+      "attention", 0);
+}
+
+TEST(WholeLayers, TransposesOfMergedMatrices) {
+  const auto build = [](const std::vector<int64_t>& merged, const std::vector<int64_t>& back) {
+    return [=](const Values& x) { return ops::reshape(ops::transpose(ops::reshape(x[0], merged), {0, 2, 1}), back); };
+  };
+  check({{2, 3, 5, 8}}, build({6, 5, 8}, {2, 3, 8, 5}), "reshape", 0, 1);
+  check({{1, 1, 1, 8}}, build({1, 1, 8}, {1, 1, 8, 1}), "reshape", 0, 1);
+  check({{2, 3, 5, 8}}, build({6, 5, 8}, {3, 2, 8, 5}), "reshape", 2, 3);
+  check({{2, 3, 5, 8}}, build({2, 15, 8}, {2, 3, 8, 5}), "reshape", 2, 3);
+}
+
+using Part = std::function<Value*(Value* heads, int64_t number)>;
+
+/// Attention of q, k and v that one projection gives, as image transformers write it.
+Value* projected_attention(Value* x, const std::vector<int64_t>& order, const Part& part, Value* mask = nullptr) {
+  const Shape& shape = x->shape();
+  Value* heads = ops::transpose(ops::reshape(x, {shape[0], shape[1], 3, 4, shape[2] / 12}), order);
+  Value* keys = ops::transpose(part(heads, 1), {0, 1, 3, 2});
+  Value* y = attend(part(heads, 0), keys, part(heads, 2), mask, 0.3);
+  return ops::reshape(ops::transpose(y, {0, 2, 1, 3}), {shape[0], shape[1], shape[2] / 3});
+}
+
+Value* sliced(Value* heads, int64_t number) {
+  return ops::squeeze(ops::slice(heads, {number}, {number + 1}, {0}), {0});
+}
+
+TEST(WholeLayers, AttentionOverThePartsOfAProjectionReadsThemWhereTheyLie) {
+  const Part gathered = [](Value* heads, int64_t number) {
+    return ops::gather(heads, heads->graph().constant(Tensor::scalar<int64_t>(number)), 0);
+  };
+  const Part split = [](Value* heads, int64_t number) {
+    return ops::squeeze(ops::split(heads, {1, 1, 1}, 0)[static_cast<size_t>(number)], {0});
+  };
+  for (const Shape& shape : std::vector<Shape>{{2, 5, 96}, {1, 1, 12}}) {
+    for (const Part& part : {Part(sliced), gathered, split}) {
+      check(
+          {shape},
+          [&](const Values& x) {
+            return projected_attention(x[0], {2, 0, 3, 1, 4}, part);
+          },
+          "attention", 1, 3);
+    }
+  }
+  check(
+      {{2, 5, 96}, {1, 4, 5, 5}},
+      [&](const Values& x) {
+        return projected_attention(x[0], {2, 0, 3, 1, 4}, sliced, x[1]);
+      },
+      "attention", 1, 3);
+  // Keys and values have changed places; heads lie otherwise.
+  const Part changed = [](Value* heads, int64_t number) { return sliced(heads, number == 0 ? 0 : 3 - number); };
+  check(
+      {{2, 5, 96}},
+      [&](const Values& x) {
+        return projected_attention(x[0], {2, 0, 3, 1, 4}, changed);
+      },
+      "slice", 3);
 }
 
 TEST(WholeLayers, WhatIsNoAttentionStays) {

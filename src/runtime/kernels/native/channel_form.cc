@@ -4,7 +4,8 @@
 namespace thalweg {
 namespace {
 
-using Tag = dnnl::memory::format_tag;
+using dnnl::memory;
+using Tag = memory::format_tag;
 
 /// The format of [N, C, spatial...] with channels in blocks; block 0: channels last.
 Tag channel_tag(int rank, int64_t block) {
@@ -27,28 +28,45 @@ int64_t block_of(const Layout& layout) {
 bool axis_runs(const Layout& layout, int axis, AxisRuns& result) {
   const Shape& shape = layout.shape();
   if (layout.is_plain()) {
-    result = {shape.num_elements(0, axis), shape.num_elements(axis + 1, shape.rank()), 1};
+    result = {shape.num_elements(0, axis), shape.num_elements(axis + 1, shape.rank())};
     return true;
   }
   ChannelBlocking blocking;
-  if (axis != 1 || !channel_blocking(layout, blocking)) return false;
-  const int64_t block = block_of(layout);
-  result = block == 0 ? AxisRuns{blocking.outer * blocking.spatial, 1, 1}
-                      : AxisRuns{blocking.outer, blocking.spatial, block};
+  if (!channel_blocking(layout, blocking, true)) return false;
+  const int64_t images = blocking.outer * blocking.blocks;
+  if (axis == 0) {
+    result = {1, blocking.blocks * blocking.spatial * blocking.block};
+  } else if (axis == 1) {
+    result = {blocking.outer * blocking.spatial, 1};
+    return block_of(layout) == 0;
+  } else {
+    result = {images * shape.num_elements(2, axis), shape.num_elements(axis + 1, shape.rank()) * blocking.block};
+  }
   return true;
 }
 
-bool same_arrangement(const Layout& like, const TensorType& type, int axis, Layout& result) {
+BlockedDims blocked_dims(const Layout& like, const TensorType& type) {
+  const Shape& shape = type.shape;
+  BlockedDims result;
+  result.last = block_of(like) == 0;
+  const int64_t block = result.last ? shape[1] : block_of(like);
+  result.dims = {shape[0], result.last ? 1 : (shape[1] + block - 1) / block};
+  result.dims.insert(result.dims.end(), shape.begin() + 2, shape.end());
+  result.dims.push_back(block);
+  result.strides = Shape(result.dims).strides();
+  for (int64_t& stride : result.strides) stride *= static_cast<int64_t>(size_of(type.dtype));
+  return result;
+}
+
+bool same_arrangement(const Layout& like, const TensorType& type, Layout& result) {
   if (like.is_plain()) {
     result = Layout(type);
     return true;
   }
-  AxisRuns runs;
-  if (!axis_runs(like, axis, runs) || type.shape[1] % runs.step != 0) return false;
-  const Tag tag = channel_tag(type.shape.rank(), block_of(like));
-  if (tag == Tag::undef) return false;
-  const dnnl::memory::desc own(to_dnnl(like.shape()), to_dnnl(like.dtype()), tag);
-  if (own != like.desc()) return false;
+  const memory::desc& md = like.desc();
+  const Tag tag = md.get_inner_nblks() > 1 ? Tag::undef : channel_tag(type.shape.rank(), block_of(like));
+  if (tag == Tag::undef || type.shape.rank() != like.shape().rank()) return false;
+  if (memory::desc(to_dnnl(like.shape()), to_dnnl(like.dtype()), tag) != md) return false;
   result = Layout(type, {to_dnnl(type.shape), to_dnnl(type.dtype), tag});
   return true;
 }

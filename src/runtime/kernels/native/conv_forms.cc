@@ -4,8 +4,10 @@
 #include <algorithm>
 #include <optional>
 #include <sstream>
+#include <string_view>
 
 #include "base/threads.h"
+#include "runtime/kernels/onednn/conv_desc.h"
 #include "runtime/kernels/simd/dispatch.h"
 #include "runtime/tuner.h"
 
@@ -30,6 +32,12 @@ std::vector<ConvForm> all_conv_forms(const KernelRequest& request) {
     for (ConvForm& form : make(request)) forms.push_back(std::move(form));
   }
   return forms;
+}
+
+bool direct_is_slow(const KernelRequest& request) {
+  constexpr std::string_view kOneDnn = "onednn ";
+  const std::unique_ptr<Kernel> direct = make_direct(request);
+  return direct == nullptr || !is_fast_implementation(direct->name.c_str() + kOneDnn.size());
 }
 
 std::string conv_by_rule(const std::vector<ConvForm>& forms) {

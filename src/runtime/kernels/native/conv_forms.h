@@ -35,6 +35,8 @@ std::vector<ConvForm> conv_lines_forms(const KernelRequest& request);
 
 /// oneDNN's kernel and all forms, variants behind what they vary. The request must outlive them.
 std::vector<ConvForm> all_conv_forms(const KernelRequest& request);
+/// True if oneDNN has no direct kernel for the node: it would unfold the image or run plain loops.
+bool direct_is_slow(const KernelRequest& request);
 /// The name of the form that the rule takes.
 std::string conv_by_rule(const std::vector<ConvForm>& forms);
 /// What the tuner calls the request: all that the time depends on.

@@ -183,10 +183,10 @@ bool possible(const KernelRequest& request, std::string& declined) {
   return declined.empty();
 }
 
-/// Where at least half of every vector would be empty.
+/// Where at least half of every vector would be empty, and where oneDNN has no direct kernel, as for very wide windows.
 bool by_rule(const KernelRequest& request) {
   const ConvGeometry geometry = conv_geometry(request.node);
-  return geometry.groups != 1 || geometry.y[1] <= kMostChannels / 2;
+  return geometry.groups != 1 || geometry.y[1] <= kMostChannels / 2 || direct_is_slow(request);
 }
 
 std::unique_ptr<Kernel> make(const KernelRequest& request, std::string& declined) {

@@ -5,6 +5,7 @@
 
 #include "ops/ids.h"
 #include "runtime/kernel.h"
+#include "runtime/kernels/native/channel_form.h"
 #include "runtime/kernels/native/strided_copy.h"
 
 namespace thalweg {
@@ -125,6 +126,51 @@ void fill(char* memory, size_t bytes, const Tensor& value, int threads) {
   for (size_t at = 0; at < bytes; at += element) std::memcpy(memory + at, pattern, element);
 }
 
+/// Both sides of a padding, dimension by dimension as they lie.
+struct PadPlan {
+  Layout from, to;
+  std::vector<int64_t> from_dims, to_dims, from_strides, to_strides;  ///< strides in bytes
+  std::vector<int64_t> begins, ends;
+};
+
+/// In the layout in which the activation lies; false if the padding cuts its blocks, or would fill their padding.
+bool plan_in_blocks(const KernelRequest& request, PadPlan& plan) {
+  const Node& node = request.node;
+  const bool same = same_arrangement(request.inputs[0], node.output()->type(), plan.to);
+  if (!same || request.inputs[0].is_plain()) return false;
+  plan.from = request.inputs[0];
+  const BlockedDims from = blocked_dims(plan.from, plan.from.type()), to = blocked_dims(plan.from, plan.to.type());
+  const bool pads_channels = plan.begins[1] != 0 || plan.ends[1] != 0;
+  if (!from.last && (pads_channels || (plan.to.padded() && node.attrs().real("value") != 0.0))) return false;
+  for (auto* pads : {&plan.begins, &plan.ends}) {
+    pads->push_back(from.last ? (*pads)[1] : 0);
+    (*pads)[1] = 0;
+  }
+  plan.from_dims = from.dims;
+  plan.to_dims = to.dims;
+  plan.from_strides = from.strides;
+  plan.to_strides = to.strides;
+  return true;
+}
+
+PadPlan plan_pad(const KernelRequest& request) {
+  const Node& node = request.node;
+  const auto pads = node.attrs().integers("pads");
+  const auto middle = pads.begin() + static_cast<std::ptrdiff_t>(pads.size() / 2);
+  PadPlan plan;
+  plan.begins.assign(pads.begin(), middle);
+  plan.ends.assign(middle, pads.end());
+  if (plan_in_blocks(request, plan)) return plan;
+  const auto element = static_cast<int64_t>(size_of(node.output()->dtype()));
+  plan.from = Layout(node.input(0)->type());
+  plan.to = Layout(node.output()->type());
+  plan.from_dims = plan.from.shape().dims();
+  plan.to_dims = plan.to.shape().dims();
+  plan.from_strides = byte_strides(plan.from.shape(), element);
+  plan.to_strides = byte_strides(plan.to.shape(), element);
+  return plan;
+}
+
 std::unique_ptr<Kernel> make_pad(const KernelRequest& request, std::string& declined) {
   const Node& node = request.node;
   if (declines_empty(node, declined)) return nullptr;
@@ -132,24 +178,20 @@ std::unique_ptr<Kernel> make_pad(const KernelRequest& request, std::string& decl
     declined = "mode " + node.attrs().text("mode");
     return nullptr;
   }
-  const auto element = static_cast<int64_t>(size_of(node.output()->dtype()));
-  const Shape& from = node.input(0)->shape();
-  const Shape& to = node.output()->shape();
-  const auto pads = node.attrs().integers("pads");
-  const auto source = byte_strides(from, element), target = byte_strides(to, element);
+  const PadPlan plan = plan_pad(request);
   std::vector<int64_t> box;
   int64_t source_offset = 0, target_offset = 0;
-  for (size_t d = 0; d < source.size(); ++d) {
-    const int64_t begin = pads[d], end = pads[d + source.size()];
-    source_offset += std::max<int64_t>(0, -begin) * source[d];
-    target_offset += std::max<int64_t>(0, begin) * target[d];
-    box.push_back(std::max<int64_t>(0, from.dims()[d] + std::min<int64_t>(0, begin) + std::min<int64_t>(0, end)));
+  for (size_t d = 0; d < plan.from_dims.size(); ++d) {
+    const int64_t begin = plan.begins[d], end = plan.ends[d];
+    source_offset += std::max<int64_t>(0, -begin) * plan.from_strides[d];
+    target_offset += std::max<int64_t>(0, begin) * plan.to_strides[d];
+    box.push_back(std::max<int64_t>(0, plan.from_dims[d] + std::min<int64_t>(0, begin) + std::min<int64_t>(0, end)));
   }
-  const StridedCopy copy(box, source, target, element);
-  const bool covers = box == to.dims();
+  const StridedCopy copy(box, plan.from_strides, plan.to_strides, static_cast<int64_t>(size_of(plan.to.dtype())));
+  const bool covers = box == plan.to_dims;
   const bool nothing = std::count(box.begin(), box.end(), 0) > 0;
   const Tensor value = Tensor::scalar<double>(node.attrs().real("value")).to(node.output()->dtype());
-  const size_t bytes = Layout(node.output()->type()).bytes();
+  const size_t bytes = plan.to.bytes();
   auto kernel = std::make_unique<FunctionKernel>([=](const KernelArguments& arguments) {
     char* out = static_cast<char*>(arguments.outputs[0]);
     if (!covers) fill(out, bytes, value, arguments.threads);
@@ -158,8 +200,8 @@ std::unique_ptr<Kernel> make_pad(const KernelRequest& request, std::string& decl
     }
   });
   kernel->name = "native pad";
-  kernel->inputs = plain_inputs(node);
-  kernel->outputs = plain_outputs(node);
+  kernel->inputs = {plan.from};
+  kernel->outputs = {plan.to};
   return kernel;
 }
 

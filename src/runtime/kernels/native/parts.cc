@@ -1,10 +1,10 @@
 // Copyright The Thalweg Authors. SPDX-License-Identifier: Apache-2.0
-// concat, split and slices along one axis: contiguous pieces are copied in the layout in which they lie, blocked ones
+// concat and split along one axis, and selections of channels, in the layout in which their operands lie, blocked ones
 // included, so that joining channels costs no reorder.
 #include "ops/ids.h"
-#include "ops/slice_bounds.h"
 #include "runtime/kernel.h"
 #include "runtime/kernels/native/channel_form.h"
+#include "runtime/kernels/native/channel_moves.h"
 #include "runtime/kernels/native/strided_copy.h"
 
 namespace thalweg {
@@ -29,24 +29,54 @@ Part make_part(const Layout& whole, const Layout& part, int axis, int64_t begin,
           begin * runs.unit * element};
 }
 
-/// The layout of the whole, and of all parts, that needs the fewest reorders: that of the first value which is not
-/// row-major and whose arrangement fits all of them.
-Layout common_layout(const std::vector<Layout>& present, const TensorType& whole, const std::vector<Value*>& parts,
-                     int axis, std::vector<Layout>& part_layouts) {
-  for (const Layout& like : present) {
-    if (like.is_plain()) continue;
-    Layout result, part;
-    bool fits = same_arrangement(like, whole, axis, result);
-    part_layouts.clear();
-    for (size_t i = 0; i < parts.size() && fits; ++i) {
-      fits = same_arrangement(like, parts[i]->type(), axis, part);
-      part_layouts.push_back(part);
-    }
-    if (fits) return result;
+std::vector<Part> make_parts(const Layout& whole, const std::vector<Layout>& parts, int axis, bool into_whole) {
+  std::vector<Part> result;
+  int64_t begin = 0;
+  for (const Layout& part : parts) {
+    result.push_back(make_part(whole, part, axis, begin, into_whole));
+    begin += part.shape()[axis];
   }
-  part_layouts.clear();
-  for (const Value* part : parts) part_layouts.emplace_back(part->type());
-  return Layout(whole);
+  return result;
+}
+
+/// How a whole and its parts lie.
+struct PartLayouts {
+  Layout whole;
+  std::vector<Layout> parts;
+  /// Channels are moved within and between blocks; otherwise contiguous pieces are copied.
+  bool by_moves = false;
+};
+
+size_t bytes_of(const std::vector<Layout>& layouts) {
+  size_t bytes = 0;
+  for (const Layout& layout : layouts) bytes += layout.bytes();
+  return bytes;
+}
+
+/// All of them arranged as `like`; false if that cannot be, or would be mostly padding.
+bool arrange(const Layout& like, const TensorType& whole, const std::vector<Value*>& parts, int axis,
+             PartLayouts& result) {
+  AxisRuns runs;
+  if (!same_arrangement(like, whole, result.whole)) return false;
+  result.parts.clear();
+  for (const Value* part : parts) {
+    if (!same_arrangement(like, part->type(), result.parts.emplace_back())) return false;
+  }
+  if (bytes_of(result.parts) + result.whole.bytes() > 4 * Layout(whole).bytes()) return false;
+  result.by_moves = axis == 1 && ChannelMoves::possible(result.whole);
+  return result.by_moves || axis_runs(result.whole, axis, runs);
+}
+
+/// The layouts that need the fewest reorders: that of the first value which is not row-major and whose arrangement fits
+/// all of them.
+PartLayouts common_layouts(const std::vector<Layout>& present, const TensorType& whole,
+                           const std::vector<Value*>& parts, int axis) {
+  PartLayouts result;
+  for (const Layout& like : present) {
+    if (!like.is_plain() && arrange(like, whole, parts, axis, result)) return result;
+  }
+  arrange(Layout(whole), whole, parts, axis, result);
+  return result;
 }
 
 int node_axis(const Node& node, int rank) {
@@ -59,140 +89,112 @@ bool declines_empty(const Node& node, std::string& declined) {
   return !declined.empty();
 }
 
+std::unique_ptr<Kernel> moving_kernel(ChannelMoves moves) {
+  return std::make_unique<FunctionKernel>([moves = std::move(moves)](const KernelArguments& arguments) {
+    moves.run(arguments.inputs, arguments.outputs, arguments.threads);
+  });
+}
+
+std::unique_ptr<Kernel> joining_kernel(const PartLayouts& layouts, int axis) {
+  if (layouts.by_moves) {
+    std::vector<ChannelSource> sources;
+    for (size_t i = 0; i < layouts.parts.size(); ++i) {
+      for (int64_t c = 0; c < layouts.parts[i].shape()[1]; ++c) sources.push_back({static_cast<int>(i), c});
+    }
+    return moving_kernel(ChannelMoves(layouts.parts, {layouts.whole}, {sources}));
+  }
+  return std::make_unique<FunctionKernel>(
+      [copies = make_parts(layouts.whole, layouts.parts, axis, true)](const KernelArguments& arguments) {
+        for (size_t i = 0; i < copies.size(); ++i) {
+          copies[i].copy.run(static_cast<const char*>(arguments.inputs[i]),
+                             static_cast<char*>(arguments.outputs[0]) + copies[i].offset, arguments.threads);
+        }
+      });
+}
+
 std::unique_ptr<Kernel> make_concat(const KernelRequest& request, std::string& declined) {
   const Node& node = request.node;
   if (declines_empty(node, declined)) return nullptr;
   const int axis = node_axis(node, node.output()->shape().rank());
-  std::vector<Layout> parts;
-  const Layout whole = common_layout(request.inputs, node.output()->type(), node.inputs(), axis, parts);
-  std::vector<Part> copies;
-  int64_t begin = 0;
-  for (const Layout& part : parts) {
-    copies.push_back(make_part(whole, part, axis, begin, true));
-    begin += part.shape()[axis];
-  }
-  auto kernel = std::make_unique<FunctionKernel>([copies](const KernelArguments& arguments) {
-    for (size_t i = 0; i < copies.size(); ++i) {
-      copies[i].copy.run(static_cast<const char*>(arguments.inputs[i]),
-                         static_cast<char*>(arguments.outputs[0]) + copies[i].offset, arguments.threads);
-    }
-  });
+  const PartLayouts layouts = common_layouts(request.inputs, node.output()->type(), node.inputs(), axis);
+  std::unique_ptr<Kernel> kernel = joining_kernel(layouts, axis);
   kernel->name = "native concat";
-  kernel->inputs = parts;
-  kernel->outputs = {whole};
+  kernel->inputs = layouts.parts;
+  kernel->outputs = {layouts.whole};
   return kernel;
+}
+
+std::unique_ptr<Kernel> parting_kernel(const PartLayouts& layouts, int axis) {
+  if (layouts.by_moves) {
+    std::vector<std::vector<ChannelSource>> sources;
+    int64_t channel = 0;
+    for (const Layout& part : layouts.parts) {
+      sources.emplace_back();
+      for (int64_t c = 0; c < part.shape()[1]; ++c) sources.back().push_back({0, channel++});
+    }
+    return moving_kernel(ChannelMoves({layouts.whole}, layouts.parts, sources));
+  }
+  return std::make_unique<FunctionKernel>(
+      [copies = make_parts(layouts.whole, layouts.parts, axis, false)](const KernelArguments& arguments) {
+        for (size_t i = 0; i < copies.size(); ++i) {
+          if (arguments.outputs[i] == nullptr) continue;
+          copies[i].copy.run(static_cast<const char*>(arguments.inputs[0]) + copies[i].offset,
+                             static_cast<char*>(arguments.outputs[i]), arguments.threads);
+        }
+      });
 }
 
 std::unique_ptr<Kernel> make_split(const KernelRequest& request, std::string& declined) {
   const Node& node = request.node;
   if (declines_empty(node, declined)) return nullptr;
   const int axis = node_axis(node, node.input(0)->shape().rank());
-  std::vector<Layout> parts;
-  const Layout whole = common_layout(request.inputs, node.input(0)->type(), node.outputs(), axis, parts);
-  std::vector<Part> copies;
-  int64_t begin = 0;
-  for (const Layout& part : parts) {
-    copies.push_back(make_part(whole, part, axis, begin, false));
-    begin += part.shape()[axis];
-  }
-  auto kernel = std::make_unique<FunctionKernel>([copies](const KernelArguments& arguments) {
-    for (size_t i = 0; i < copies.size(); ++i) {
-      if (arguments.outputs[i] == nullptr) continue;
-      copies[i].copy.run(static_cast<const char*>(arguments.inputs[0]) + copies[i].offset,
-                         static_cast<char*>(arguments.outputs[i]), arguments.threads);
-    }
-  });
+  const PartLayouts layouts = common_layouts(request.inputs, node.input(0)->type(), node.outputs(), axis);
+  std::unique_ptr<Kernel> kernel = parting_kernel(layouts, axis);
   kernel->name = "native split";
-  kernel->inputs = {whole};
-  kernel->outputs = parts;
+  kernel->inputs = {layouts.whole};
+  kernel->outputs = layouts.parts;
   return kernel;
 }
 
-/// The only axis that a slice cuts, if it does so in steps of one; -1 otherwise.
-int single_axis(const std::vector<SliceBounds>& bounds, const Shape& whole) {
-  int axis = -1;
-  for (int d = 0; d < whole.rank(); ++d) {
-    const SliceBounds& bound = bounds[static_cast<size_t>(d)];
-    if (bound.step == 1 && bound.start == 0 && bound.length == whole[d]) continue;
-    if (axis >= 0 || bound.step != 1) return -1;
-    axis = d;
+/// The channels that a node picks by numbers that are known; none if they are not, or do not exist.
+std::vector<ChannelSource> picked_channels(const Value& indices, int64_t channels) {
+  std::vector<ChannelSource> result;
+  if (indices.kind() != Value::Kind::kConstant || indices.shape().rank() != 1) return result;
+  const Tensor wide = indices.data().to(DType::kI64);
+  for (int64_t i = 0; i < wide.num_elements(); ++i) {
+    const int64_t given = wide.data<int64_t>()[i], channel = given < 0 ? given + channels : given;
+    if (channel < 0 || channel >= channels) return {};
+    result.push_back({0, channel});
   }
-  return axis < 0 ? 0 : axis;
+  return result;
 }
 
-/// How a slice reads, or its gradient writes: layouts of both sides, and the copy between them.
-struct SlicePlan {
-  Layout whole, part;
-  StridedCopy copy;
-  int64_t offset = 0;
-};
-
-SlicePlan plan_general(const TensorType& whole, const TensorType& part, const std::vector<SliceBounds>& bounds,
-                       bool into_whole) {
-  SlicePlan plan{Layout(whole), Layout(part), {}, 0};
-  const auto element = static_cast<int64_t>(size_of(whole.dtype));
-  std::vector<int64_t> outer = whole.shape.strides(), inner = part.shape.strides();
-  for (size_t d = 0; d < outer.size(); ++d) {
-    plan.offset += bounds[d].start * outer[d] * element;
-    outer[d] *= bounds[d].step * element;
-    inner[d] *= element;
+/// Channels in another order, or some of them, of an activation in blocks.
+std::unique_ptr<Kernel> make_selection(const KernelRequest& request, std::string& declined) {
+  const Node& node = request.node;
+  const Layout& from = request.inputs[0];
+  Layout to;
+  if (declines_empty(node, declined)) return nullptr;
+  if (node_axis(node, from.shape().rank()) != 1 || !ChannelMoves::possible(from)) {
+    declined = "not of channels in blocks";
+    return nullptr;
   }
-  plan.copy = into_whole ? StridedCopy(part.shape.dims(), inner, outer, element)
-                         : StridedCopy(part.shape.dims(), outer, inner, element);
-  return plan;
-}
-
-SlicePlan plan_slice(const Attributes& attrs, const TensorType& whole, Value* part, const Layout& present,
-                     bool into_whole) {
-  const auto bounds = slice_bounds(attrs, whole.shape);
-  const int axis = single_axis(bounds, whole.shape);
-  if (axis < 0) return plan_general(whole, part->type(), bounds, into_whole);
-  const int64_t begin = bounds[static_cast<size_t>(axis)].start;
-  AxisRuns runs;
-  std::vector<Layout> parts;
-  Layout layout(whole);
-  // A blocked layout can be cut between blocks only.
-  const bool cut_fits = axis_runs(present, axis, runs) && begin % runs.step == 0;
-  if (cut_fits) layout = common_layout({present}, whole, {part}, axis, parts);
-  if (!cut_fits) parts = {Layout(part->type())};
-  const Part copy = make_part(layout, parts[0], axis, begin, into_whole);
-  return {layout, parts[0], copy.copy, copy.offset};
-}
-
-std::unique_ptr<Kernel> make_slice(const KernelRequest& request, std::string& declined) {
-  const Node& node = request.node;
-  if (declines_empty(node, declined)) return nullptr;
-  const SlicePlan plan = plan_slice(node.attrs(), node.input(0)->type(), node.output(), request.inputs[0], false);
-  auto kernel = std::make_unique<FunctionKernel>([plan](const KernelArguments& arguments) {
-    plan.copy.run(static_cast<const char*>(arguments.inputs[0]) + plan.offset, static_cast<char*>(arguments.outputs[0]),
-                  arguments.threads);
-  });
-  kernel->name = "native slice";
-  kernel->inputs = {plan.whole};
-  kernel->outputs = {plan.part};
-  return kernel;
-}
-
-std::unique_ptr<Kernel> make_slice_grad(const KernelRequest& request, std::string& declined) {
-  const Node& node = request.node;
-  if (declines_empty(node, declined)) return nullptr;
-  const SlicePlan plan = plan_slice(node.attrs(), node.output()->type(), node.input(0), request.inputs[0], true);
-  auto kernel = std::make_unique<FunctionKernel>([plan](const KernelArguments& arguments) {
-    parallel_zero(arguments.outputs[0], plan.whole.bytes(), arguments.threads);
-    plan.copy.run(static_cast<const char*>(arguments.inputs[0]), static_cast<char*>(arguments.outputs[0]) + plan.offset,
-                  arguments.threads);
-  });
-  kernel->name = "native slice_grad";
-  kernel->inputs = request.inputs;  // input 1 gives a shape only
-  kernel->inputs[0] = plan.part;
-  kernel->outputs = {plan.whole};
+  const std::vector<ChannelSource> sources = picked_channels(*node.input(1), from.shape()[1]);
+  if (sources.empty() || !same_arrangement(from, node.output()->type(), to)) {
+    declined = "which channels is not known beforehand";
+    return nullptr;
+  }
+  std::unique_ptr<Kernel> kernel = moving_kernel(ChannelMoves({from}, {to}, {sources}));
+  kernel->name = "native channels";
+  kernel->inputs = {from, request.inputs[1]};
+  kernel->outputs = {to};
+  kernel->unread = {1};
   return kernel;
 }
 
 const RegisterKernel kConcat(op::kConcat, "native", KernelPriority::kNative, make_concat);
 const RegisterKernel kSplit(op::kSplit, "native", KernelPriority::kNative, make_split);
-const RegisterKernel kSlice(op::kSlice, "native", KernelPriority::kNative, make_slice);
-const RegisterKernel kSliceGrad(op::kSliceGrad, "native", KernelPriority::kNative, make_slice_grad);
+const RegisterKernel kSelection(op::kGather, "channels", KernelPriority::kSpecial, make_selection);
 
 }  // namespace
 }  // namespace thalweg

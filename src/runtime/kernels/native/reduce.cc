@@ -36,12 +36,29 @@ bool row_major_blocking(const Shape& shape, const std::vector<bool>& reduced, Ch
   return true;
 }
 
+/// Where the results of a reduction lie: those of a block follow each other, and the last block of an image may have
+/// less of them than the layout that is reduced, if that is padded.
+struct ResultPlaces {
+  int64_t blocks = 1;    ///< of an image
+  int64_t channels = 0;  ///< of an image
+
+  /// The place of channel `c` of a block of `size`; -1 where it is padding.
+  int64_t of(int64_t block, int64_t c, int64_t size) const {
+    const int64_t channel = block % blocks * size + c;
+    return channel < channels ? block / blocks * channels + channel : -1;
+  }
+  /// Those of a block of `size` that are no padding.
+  int64_t channels_of(int64_t block, int64_t size) const { return std::min(size, channels - block % blocks * size); }
+};
+
 /// Sums over batch and spatial extents, or the spatial ones alone, of a layout with blocks of channels.
-bool blocked_blocking(const Layout& layout, const std::vector<bool>& reduced, ChannelBlocking& result) {
-  if (!channel_blocking(layout, result) || reduced[1]) return false;
+bool blocked_blocking(const Layout& layout, const std::vector<bool>& reduced, ChannelBlocking& result,
+                      ResultPlaces& places) {
+  if (!channel_blocking(layout, result, true) || reduced[1]) return false;
   for (size_t i = 2; i < reduced.size(); ++i) {
     if (!reduced[i]) return false;
   }
+  places = {result.blocks, layout.shape()[1]};
   if (!reduced[0]) {
     result.blocks *= result.outer;
     result.outer = 1;
@@ -49,10 +66,14 @@ bool blocked_blocking(const Layout& layout, const std::vector<bool>& reduced, Ch
   return true;
 }
 
+/// All results of a reduction follow each other.
+ResultPlaces in_order(const ChannelBlocking& blocking) { return {blocking.blocks, blocking.blocks * blocking.block}; }
+
 class Reduce : public Kernel {
  public:
-  Reduce(const KernelRequest& request, const Layout& layout, const ChannelBlocking& blocking)
-      : cut_(blocking, request.threads), from_bf16_(layout.dtype() == DType::kBF16) {
+  Reduce(const KernelRequest& request, const Layout& layout, const ChannelBlocking& blocking,
+         const ResultPlaces& places)
+      : cut_(blocking, request.threads), places_(places), from_bf16_(layout.dtype() == DType::kBF16) {
     name = "native";
     inputs = {layout};
     outputs = plain_outputs(request.node);
@@ -74,7 +95,8 @@ class Reduce : public Kernel {
           for (int64_t c = 0; c < cut_.channels; ++c) {
             double total = 0;
             for (int64_t s = 0; s < cut_.segments; ++s) total += sums_at(block, s)[c];
-            put(arguments.outputs[0], block * cut_.channels + c, static_cast<float>(total * scale_));
+            const int64_t place = places_.of(block, c, cut_.channels);
+            if (place >= 0) put(arguments.outputs[0], place, static_cast<float>(total * scale_));
           }
         },
         [](int64_t, int64_t) {});
@@ -90,27 +112,30 @@ class Reduce : public Kernel {
   }
 
   ChannelCut cut_;
+  ResultPlaces places_;
   bool from_bf16_;
   double scale_ = 1;
 };
 
 int64_t elements_of(const ChannelBlocking& b) { return b.outer * b.blocks * b.spatial * b.block; }
 
-/// Of each channel of a block.
-void find_extremes(const ChannelBlocking& b, const float* x, int64_t block, bool largest, float* result) {
+/// Of the first `channels` of a block.
+void find_extremes(const ChannelBlocking& b, const float* x, int64_t block, int64_t channels, bool largest,
+                   float* result) {
   constexpr float kInfinity = std::numeric_limits<float>::infinity();
-  std::fill_n(result, b.block, largest ? -kInfinity : kInfinity);
+  std::fill_n(result, channels, largest ? -kInfinity : kInfinity);
   for (int64_t o = 0; o < b.outer; ++o) {
     const float* from = x + (o * b.blocks + block) * b.spatial * b.block;
-    simd::find_extremes({from, b.spatial, b.block, b.block, largest}, result);
+    simd::find_extremes({from, b.spatial, b.block, channels, largest}, result);
   }
 }
 
 /// The largest or least elements.
 class Extreme : public Kernel {
  public:
-  Extreme(const KernelRequest& request, const Layout& layout, const ChannelBlocking& blocking)
-      : blocking_(blocking), largest_(request.node.op_name() == op::kReduceMax) {
+  Extreme(const KernelRequest& request, const Layout& layout, const ChannelBlocking& blocking,
+          const ResultPlaces& places)
+      : blocking_(blocking), places_(places), largest_(request.node.op_name() == op::kReduceMax) {
     name = "native";
     inputs = {layout};
     outputs = plain_outputs(request.node);
@@ -121,21 +146,27 @@ class Extreme : public Kernel {
     auto* y = static_cast<float*>(arguments.outputs[0]);
     in_ranges(blocking_.blocks, elements_of(blocking_), arguments.threads, [&](int64_t, int64_t begin, int64_t end) {
       for (int64_t block = begin; block < end; ++block) {
-        find_extremes(blocking_, x, block, largest_, y + block * blocking_.block);
+        find_extremes(blocking_, x, block, places_.channels_of(block, blocking_.block), largest_,
+                      y + places_.of(block, 0, blocking_.block));
       }
     });
   }
 
  private:
   ChannelBlocking blocking_;
+  ResultPlaces places_;
   bool largest_;
 };
 
 /// Products, norms, and logarithms of sums of exponentials.
 class Folded : public Kernel {
  public:
-  Folded(const KernelRequest& request, const Layout& layout, const ChannelBlocking& blocking)
-      : blocking_(blocking), fold_(fold_of(request.node)), root_(request.node.op_name() == op::kReduceL2) {
+  Folded(const KernelRequest& request, const Layout& layout, const ChannelBlocking& blocking,
+         const ResultPlaces& places)
+      : blocking_(blocking),
+        places_(places),
+        fold_(fold_of(request.node)),
+        root_(request.node.op_name() == op::kReduceL2) {
     name = "native";
     inputs = {layout};
     outputs = plain_outputs(request.node);
@@ -147,20 +178,8 @@ class Folded : public Kernel {
     const auto* x = static_cast<const float*>(arguments.inputs[0]);
     in_ranges(b.blocks, elements_of(b), arguments.threads, [&](int64_t, int64_t begin, int64_t end) {
       for (int64_t block = begin; block < end; ++block) {
-        double* sums = static_cast<double*>(arguments.scratch) + block * b.block;
-        float* y = static_cast<float*>(arguments.outputs[0]) + block * b.block;
-        const bool shifts = fold_ == simd::Fold::kExponentials;
-        if (shifts) find_extremes(b, x, block, true, y);
-        std::fill_n(sums, b.block, fold_ == simd::Fold::kProduct ? 1.0 : 0.0);
-        for (int64_t o = 0; o < b.outer; ++o) {
-          const float* from = x + (o * b.blocks + block) * b.spatial * b.block;
-          simd::fold_columns({from, b.spatial, b.block, b.block, fold_, shifts ? y : nullptr}, sums);
-        }
-        for (int64_t c = 0; c < b.block; ++c) {
-          // Squares that f32 cannot hold, or hardly.
-          if (root_ && !(sums[c] > 1e-30 && sums[c] < 1e37)) sums[c] = squares(x, block, c);
-          y[c] = finished(sums[c], y[c]);
-        }
+        fold(x, block, static_cast<double*>(arguments.scratch) + block * b.block,
+             static_cast<float*>(arguments.outputs[0]) + places_.of(block, 0, b.block));
       }
     });
   }
@@ -170,6 +189,23 @@ class Folded : public Kernel {
     if (node.op_name() == op::kReduceProd) return simd::Fold::kProduct;
     if (node.op_name() == op::kReduceL1) return simd::Fold::kAbsolutes;
     return node.op_name() == op::kReduceL2 ? simd::Fold::kSquares : simd::Fold::kExponentials;
+  }
+
+  void fold(const float* x, int64_t block, double* sums, float* y) const {
+    const ChannelBlocking& b = blocking_;
+    const int64_t channels = places_.channels_of(block, b.block);
+    const bool shifts = fold_ == simd::Fold::kExponentials;
+    if (shifts) find_extremes(b, x, block, channels, true, y);
+    std::fill_n(sums, channels, fold_ == simd::Fold::kProduct ? 1.0 : 0.0);
+    for (int64_t o = 0; o < b.outer; ++o) {
+      const float* from = x + (o * b.blocks + block) * b.spatial * b.block;
+      simd::fold_columns({from, b.spatial, b.block, channels, fold_, shifts ? y : nullptr}, sums);
+    }
+    for (int64_t c = 0; c < channels; ++c) {
+      // Squares that f32 cannot hold, or hardly.
+      if (root_ && !(sums[c] > 1e-30 && sums[c] < 1e37)) sums[c] = squares(x, block, c);
+      y[c] = finished(sums[c], y[c]);
+    }
   }
 
   double squares(const float* x, int64_t block, int64_t channel) const {
@@ -188,6 +224,7 @@ class Folded : public Kernel {
   }
 
   ChannelBlocking blocking_;
+  ResultPlaces places_;
   simd::Fold fold_;
   bool root_;
 };
@@ -200,12 +237,13 @@ std::unique_ptr<Kernel> make_of_floats(const KernelRequest& request, std::string
   if (!declined.empty()) return nullptr;
   const std::vector<bool> reduced = reduced_dims(request.node);
   ChannelBlocking blocking;
+  ResultPlaces places;
   const Layout& own = request.inputs[0];
-  if (!own.is_plain() && blocked_blocking(own, reduced, blocking)) {
-    return std::make_unique<Made>(request, own, blocking);
+  if (!own.is_plain() && blocked_blocking(own, reduced, blocking, places)) {
+    return std::make_unique<Made>(request, own, blocking, places);
   }
   if (row_major_blocking(type.shape, reduced, blocking)) {
-    return std::make_unique<Made>(request, Layout(type), blocking);
+    return std::make_unique<Made>(request, Layout(type), blocking, in_order(blocking));
   }
   declined = "kept and reduced dimensions alternate";
   return nullptr;
@@ -219,18 +257,20 @@ std::unique_ptr<Kernel> make_reduce(const KernelRequest& request, std::string& d
   const std::vector<bool> reduced = reduced_dims(request.node);
   const Layout& own = request.inputs[0];
   ChannelBlocking blocking;
-  if (!own.is_plain() && blocked_blocking(own, reduced, blocking)) {
-    return std::make_unique<Reduce>(request, own, blocking);
+  ResultPlaces places;
+  if (!own.is_plain() && blocked_blocking(own, reduced, blocking, places)) {
+    return std::make_unique<Reduce>(request, own, blocking, places);
   }
   // In a sum of everything the arrangement does not matter, and padding is zero.
   if (!own.is_plain() && request.node.output()->shape().num_elements() == 1 && !own.padded()) {
-    return std::make_unique<Reduce>(request, own, ChannelBlocking{type.shape.num_elements(), 1, 1, 1});
+    const ChannelBlocking all{type.shape.num_elements(), 1, 1, 1};
+    return std::make_unique<Reduce>(request, own, all, in_order(all));
   }
   if (!row_major_blocking(type.shape, reduced, blocking)) {
     declined = "kept and reduced dimensions alternate";
     return nullptr;
   }
-  return std::make_unique<Reduce>(request, Layout(type), blocking);
+  return std::make_unique<Reduce>(request, Layout(type), blocking, in_order(blocking));
 }
 
 const RegisterKernel kSum(op::kReduceSum, "native", KernelPriority::kNative, make_reduce);

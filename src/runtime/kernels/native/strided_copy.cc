@@ -11,6 +11,12 @@ namespace {
 /// Bytes below which a second thread costs more than it brings.
 constexpr int64_t kWorthwhile = 65536;
 
+/// What lies side by side in a block of channels.
+template <size_t bytes>
+struct Chunk {
+  char content[bytes];
+};
+
 template <typename T>
 void copy_line(const char* source, int64_t source_stride, char* target, int64_t target_stride, int64_t count) {
   for (int64_t i = 0; i < count; ++i) {
@@ -65,6 +71,10 @@ void StridedCopy::copy_rows(const char* source, char* target, int64_t begin, int
       copy_line<uint32_t>(from, source_stride, to, target_stride, count);
     } else if (chunk_ == 8) {
       copy_line<uint64_t>(from, source_stride, to, target_stride, count);
+    } else if (chunk_ == 32) {
+      copy_line<Chunk<32>>(from, source_stride, to, target_stride, count);
+    } else if (chunk_ == 64) {
+      copy_line<Chunk<64>>(from, source_stride, to, target_stride, count);
     } else {
       for (int64_t i = 0; i < count; ++i) {
         std::memcpy(to + i * target_stride, from + i * source_stride, static_cast<size_t>(chunk_));

@@ -44,6 +44,10 @@ void OneDnnKernel::bind_output(int argument, size_t index, const Layout& layout,
   output_bindings_.push_back({argument, index, seen_as});
 }
 
+void OneDnnKernel::bind_extra_input(int argument, size_t index, const dnnl::memory::desc& md) {
+  input_bindings_.push_back({argument, index, md});
+}
+
 void OneDnnKernel::bind_constant(int argument, const Tensor& value, const dnnl::memory::desc& seen_as) {
   constants_.push_back({argument, value, seen_as});
 }

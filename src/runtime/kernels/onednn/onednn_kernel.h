@@ -27,6 +27,8 @@ class OneDnnKernel : public Kernel {
   /// As above with a descriptor that sees the same memory in another shape than the node does (batched matmul as 2-D).
   void bind_input(int argument, size_t index, const Layout& layout, const dnnl::memory::desc& seen_as);
   void bind_output(int argument, size_t index, const Layout& layout, const dnnl::memory::desc& seen_as);
+  /// Argument `index` of KernelArguments::inputs, beyond the node's inputs: what is derived from them.
+  void bind_extra_input(int argument, size_t index, const dnnl::memory::desc& md);
   /// The primitive reads this argument from memory that the kernel holds itself (scales, fixed vectors).
   void bind_constant(int argument, const Tensor& value, const dnnl::memory::desc& seen_as);
   void use_scratchpad(const dnnl::memory::desc& md);
