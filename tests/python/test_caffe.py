@@ -22,7 +22,9 @@ def test_a_network_is_loaded_with_the_weights_beside_it_or_those_given(tmp_path)
 
 
 def test_a_network_without_weights_is_trained_and_saved(tmp_path):
-    shutil.copy(FOLDER / "old.prototxt", tmp_path)
+    # Caffe begins with zeros where a network says nothing else, and zeros behind zeros learn nothing.
+    drawn = (FOLDER / "old.prototxt").read_text().replace("num_output", 'weight_filler { type: "xavier" } num_output')
+    (tmp_path / "old.prototxt").write_text(drawn)
     model = thalweg.load(tmp_path / "old.prototxt", "")
     before = model.weight("conv1.weight").copy()
     x = np.random.default_rng(0).normal(size=(4, 3, 15, 15)).astype("float32")
