@@ -2,6 +2,7 @@
 // Several elementwise functions in one pass over memory, in whatever layout it lies.
 #include "ops/elementwise_chain.h"
 
+#include <cmath>
 #include <optional>
 
 #include "ops/ids.h"
@@ -173,24 +174,38 @@ class BroadcastChain : public ChainKernel {
   BroadcastRuns<kMostBroadcast> runs_;
 };
 
+/// What is known of a value where all inputs but those of one element are zero.
+struct AtZero {
+  bool zero = false;
+  bool finite = false;
+  bool one_element = false;
+};
+
+AtZero at_zero(const ChainStep& step, const std::vector<AtZero>& values) {
+  const AtZero left = values[static_cast<size_t>(step.left)];
+  if (step.right < 0) {
+    const double value = left.zero ? find_unary(step.function)->value(0.0, step.a, step.b) : 1;
+    return {value == 0.0, left.zero && std::isfinite(value), false};
+  }
+  const AtZero right = values[static_cast<size_t>(step.right)];
+  const bool finite = left.finite && right.finite;
+  // 0 divided by 0, and what comes of that, is no number, also times 0.
+  if (step.function == op::kMul) return {finite && (left.zero || right.zero), finite, false};
+  if (step.function == op::kPrelu) return {left.zero && right.finite, finite, false};
+  if (step.function == op::kDiv) return {false, finite && right.one_element, false};
+  const bool power = step.function == op::kPow;
+  return {left.zero && right.zero && !power, finite && !power, false};
+}
+
 /// True if zeros where all inputs but those of one element are zero stay zero.
 bool keeps_zero(const Node& node) {
-  std::vector<bool> zero;
-  for (const Value* input : node.inputs()) zero.push_back(input->shape().num_elements() != 1);
-  for (const ChainStep& step : chain_steps(node.attrs())) {
-    const bool left = zero[static_cast<size_t>(step.left)];
-    const bool right = step.right >= 0 && zero[static_cast<size_t>(step.right)];
-    if (step.right < 0) {
-      zero.push_back(left && find_unary(step.function)->value(0.0, step.a, step.b) == 0.0);
-    } else if (step.function == op::kMul) {
-      zero.push_back(left || right);
-    } else if (step.function == op::kPrelu) {
-      zero.push_back(left);
-    } else {
-      zero.push_back(left && right && step.function != op::kDiv && step.function != op::kPow);
-    }
+  std::vector<AtZero> values;
+  for (const Value* input : node.inputs()) {
+    const bool one_element = input->shape().num_elements() == 1;
+    values.push_back({!one_element, true, one_element});
   }
-  return zero.back();
+  for (const ChainStep& step : chain_steps(node.attrs())) values.push_back(at_zero(step, values));
+  return values.back().zero;
 }
 
 /// The layout to work in: of the operands that have the result's shape the first that is not plain, as some kernel
