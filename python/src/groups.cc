@@ -101,6 +101,19 @@ void warn_if_launched_alone() {
 void bind_groups(nb::module_& module) {
   auto m = module.def_submodule("groups", "Groups of processes that train one model.");
   nb::class_<SchemeHandle> scheme(module, "Scheme", "How workers train one model together, for Trainer and Estimator.");
+  scheme.def_prop_ro(
+      "choice",
+      [](const SchemeHandle& self) -> std::optional<nb::dict> {
+        const auto choice = self.scheme ? sync::choice_of(*self.scheme) : std::nullopt;
+        if (!choice) return std::nullopt;
+        nb::dict result;
+        result["name"] = choice->scheme.name;
+        result["compression"] = choice->scheme.compression;
+        result["options"] = choice->scheme.options;
+        result["why"] = choice->why;
+        return result;
+      },
+      "What the scheme \"auto\" has become, and why; None of other schemes, and before it has chosen.");
   def_close(scheme, &SchemeHandle::scheme, "Leaves the group once no trainer uses it any more.");
   nb::class_<RendezvousHandle> rendezvous(m, "Rendezvous", "Where the members of a group meet.");
   rendezvous

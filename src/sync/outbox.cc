@@ -5,7 +5,9 @@
 
 namespace thalweg::sync {
 
-void Outbox::add(GradientBuckets& gradients, double step_weight, double learning_rate) {
+void Outbox::add(GradientBuckets& gradients, const std::map<size_t, Factors>& more, double step_weight,
+                 double learning_rate) {
+  for (const auto& [variable, factor] : more) factors[variable].append(factor.left, factor.right, factor.rows, 1);
   gradients.take_complete(true);
   for (const std::span<float> values : gradients.all()) {
     dense.resize(values.size());
@@ -33,6 +35,7 @@ void Outbox::clear() {
     rows.indices.clear();
     rows.rows.clear();
   }
+  factors.clear();
   weight = weighted_rate = 0;
   filled = bad = false;
 }

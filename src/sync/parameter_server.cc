@@ -78,9 +78,9 @@ ParameterServer::Remains ParameterServer::stop() {
   return remains;
 }
 
-void ParameterServer::push(GradientBuckets& gradients, double weight) {
+void ParameterServer::push(GradientBuckets& gradients, const std::map<size_t, Factors>& factors, double weight) {
   const std::lock_guard<std::mutex> lock(mutex_);
-  outbox_.add(gradients, weight, trainee_.learning_rate());
+  outbox_.add(gradients, factors, weight, trainee_.learning_rate());
   ++steps_;
   code_step_ = {trainee_.iteration(), rank(), size()};
   send_if_ready();
@@ -110,6 +110,7 @@ double ParameterServer::own_clip_scale() const {
                             rows.indices.data(), rows.rows.data(), static_cast<int64_t>(rows.indices.size())};
     total += norm_squared(view, rows.row_size);
   }
+  for (const auto& [variable, factors] : outbox_.factors) total += factors.norm_squared();
   return optim::norm_clip_scale(total / (outbox_.weight * outbox_.weight), clip_norm_);
 }
 
@@ -126,6 +127,9 @@ void ParameterServer::send_if_ready() {
   const double clip = own_clip_scale();
   settle_codes(true);
   codes_open_ = true;
+  for (auto& [variable, factors] : outbox_.factors) {
+    options_.factors->give(trainee_.variables().name(variable), std::move(factors));
+  }
   options_.codes.encode(outbox_.dense, code_step_);
   for (size_t i = 0; i < tables_.size(); ++i) {
     SparseRows& rows = outbox_.sparse[i];

@@ -38,6 +38,8 @@ class ParameterServer : public PeerTalk {
     /// Of the scheme, for this epoch; what their compressors keep outlives the server.
     ServedCodes& codes;
     SparseExchange& sparse;
+    /// The compressor of `codes`, if it takes factors; null otherwise.
+    FactorForm* factors = nullptr;
   };
   /// What is left of an epoch.
   struct Remains {
@@ -63,7 +65,7 @@ class ParameterServer : public PeerTalk {
   // thrown wherever this one asks how things are.
 
   /// This worker has made a step.
-  void push(GradientBuckets& gradients, double weight);
+  void push(GradientBuckets& gradients, const std::map<size_t, Factors>& factors, double weight);
   /// The same, but the loss was not finite.
   void push_bad();
   /// Of a step of all, somebody's loss was not finite, and nothing was updated. Told once.

@@ -17,6 +17,7 @@ constexpr Composition kGossip{.kind = "free weights", .rule = "gossip"};
 constexpr Composition kElastic{.kind = "free weights", .rule = "elastic"};
 constexpr Composition kElasticTree{.kind = "free weights", .rule = "elastic tree"};
 constexpr Composition kAnchored{.kind = "free weights", .rule = "anchor"};
+constexpr Composition kFactored{.kind = "served activations and errors"};
 constexpr Composition kMeasured{.kind = "measured"};
 constexpr Composition kOfHosts{.kind = "gradients", .topology = "two levels", .place = "owners"};
 
@@ -180,6 +181,14 @@ const std::vector<PresetRow>& preset_rows() {
        "slowest, and with `filter` weights that have hardly moved are not sent again (Parameter Server, Li et al.)",
        "as ssp, and updates that a worker has an answer to survive the loss of a server",
        "as petuum, where servers are lost now and then, or weights settle early"},
+      {"project-adam",
+       kFactored,
+       {{"staleness", kUnbounded}, {"own_first", 1}, {"copies", 1}},
+       "as distbelief, but of fully connected layers activations and errors travel, from which servers compute the "
+       "gradient; each part has a copy at another server (Project Adam)",
+       "as distbelief, with the weights that sending gradients would give; updates that a worker has an answer to "
+       "survive the loss of a server",
+       "most parameters are those of fully connected layers, and each worker has few samples of a batch"},
       {"auto",
        kMeasured,
        {},

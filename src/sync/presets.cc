@@ -92,9 +92,9 @@ void check_scheme(const SchemeOptions& options) {
              " does not go with the scheme ", preset.name,
              ", which chooses one by itself: leave the compression out, or name a scheme");
   TW_REQUIRE(preset.compresses || options.compression == "none", "compression ", options.compression,
-             " does not go with the scheme ", preset.name,
-             ", which sends weights. Leave the compression out, or take one of the "
-             "schemes: ",
+             " does not go with the scheme ", preset.name, ", which sends ",
+             preset.optimisation == Optimisation::kDecentral ? "weights" : "no gradients",
+             ". Leave the compression out, or take one of the schemes: ",
              presets_that([](const Preset& other) { return other.compresses; }));
   for (const auto& [name, value] : options.options) {
     const OptionInfo* option = find_option(preset.options, name);

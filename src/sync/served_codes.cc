@@ -9,6 +9,21 @@
 
 namespace thalweg::sync {
 
+void Compressor::append_part(size_t /*gradient*/, std::span<const std::byte> code, comm::Part part,
+                             Bytes& message) const {
+  const size_t unit = bytes_per_element();
+  if (unit > 0) code = code.subspan(part.begin * unit, part.size() * unit);
+  message.insert(message.end(), code.begin(), code.end());
+}
+
+void Compressor::decode_part(size_t gradient, std::span<const std::byte> code, comm::Part part, size_t floats,
+                             std::span<float> sum) const {
+  if (bytes_per_element() > 0) return decode_alone(gradient, code, sum);
+  std::vector<float> whole(floats);
+  decode_alone(gradient, code, whole);
+  for (size_t i = 0; i < sum.size(); ++i) sum[i] += whole[part.begin + i];
+}
+
 void ServedCodes::use(const GradientBuckets& buckets, const Variables& variables, int parts) {
   parts_ = parts;
   items_.clear();
@@ -49,14 +64,14 @@ void ServedCodes::append(int part, Bytes& message) const {
     message.insert(message.end(), bytes, bytes + own.size() * sizeof(float));
     return;
   }
-  const size_t unit = compressor_->bytes_per_element();
   for (size_t i = 0; i < items_.size(); ++i) {
     const comm::Part own = in_part(items_[i], part);
     if (own.size() == 0) continue;
-    const std::span<const std::byte> whole = codes_[i];
-    const std::span<const std::byte> code = unit > 0 ? whole.subspan(own.begin * unit, own.size() * unit) : whole;
-    put_number(message, static_cast<uint64_t>(code.size()));
-    message.insert(message.end(), code.begin(), code.end());
+    const size_t at = message.size();
+    put_number(message, uint64_t{0});
+    compressor_->append_part(i, codes_[i], own, message);
+    const uint64_t size = message.size() - at - sizeof(uint64_t);
+    std::memcpy(message.data() + at, &size, sizeof size);
   }
 }
 
@@ -70,7 +85,7 @@ void ServedCodes::decode_add(int part, std::span<const std::byte> codes, std::sp
     for (size_t i = 0; i < values.size(); ++i) sum[i] += values[i];
     return;
   }
-  const size_t first = comm::part_of(floats_, parts_, part).begin, unit = compressor_->bytes_per_element();
+  const size_t first = comm::part_of(floats_, parts_, part).begin;
   for (size_t i = 0; i < items_.size(); ++i) {
     const comm::Part own = in_part(items_[i], part);
     if (own.size() == 0) continue;
@@ -78,13 +93,7 @@ void ServedCodes::decode_add(int part, std::span<const std::byte> codes, std::sp
     TW_REQUIRE(size <= codes.size() && size <= compressor_->most_bytes_alone(i), "the code of a gradient should have ",
                size, " bytes, there are ", codes.size());
     const std::span<float> target = sum.subspan(items_[i].begin + own.begin - first, own.size());
-    if (unit > 0) {
-      compressor_->decode_alone(i, codes.subspan(0, size), target);
-    } else {
-      std::vector<float> whole(items_[i].floats);
-      compressor_->decode_alone(i, codes.subspan(0, size), whole);
-      for (size_t k = 0; k < target.size(); ++k) target[k] += whole[own.begin + k];
-    }
+    compressor_->decode_part(i, codes.subspan(0, size), own, items_[i].floats, target);
     codes = codes.subspan(size);
   }
   TW_REQUIRE(codes.empty(), "codes of gradients have ", codes.size(), " bytes too many");

@@ -31,6 +31,8 @@ struct StaleParts {
   double filter = 0;
   std::unique_ptr<Compressor> compressor;
   DType row_type = DType::kF32;
+  /// Activations and errors travel, of layers of which there are some.
+  bool factors = false;
 };
 
 class StaleSynchronous : public GroupScheme {
@@ -43,7 +45,8 @@ class StaleSynchronous : public GroupScheme {
         backup_(parts.backup),
         copies_(parts.copies),
         filter_(parts.filter),
-        codes_(std::move(parts.compressor)),
+        form_(parts.factors ? new FactorForm : nullptr),
+        codes_(form_ != nullptr ? std::unique_ptr<Compressor>(form_) : std::move(parts.compressor)),
         sparse_exchange_(parts.row_type) {}
 
   GradientPath gradient_path() const override { return GradientPath::kHandedOver; }
@@ -54,12 +57,19 @@ class StaleSynchronous : public GroupScheme {
     weight_ = weight;
   }
 
+  bool takes_factors() const override { return form_ != nullptr; }
+  void add_factors(const FactoredGradient& gradient, double weight) override {
+    begin_step();
+    factors_[gradient.variable].append(gradient.left, gradient.right, gradient.rows, static_cast<float>(weight));
+    weight_ = weight;
+  }
+
   Update exchange(StepTotals& totals) override {
     begin_step();
     step_begun_ = false;
     require(server_->failure());
     if (std::isfinite(totals.loss)) {
-      server_->push(*gradients_, weight_);
+      server_->push(*gradients_, factors_, weight_);
     } else {
       server_->push_bad();
     }
@@ -107,8 +117,9 @@ class StaleSynchronous : public GroupScheme {
 
   void begin(Trainee& trainee) override {
     begun_at_ = trainee.iteration();
-    const ParameterServer::Options options{
-        staleness_, in_steps(), std::min(backup_, group().size() - 1), copies_, filter_, codes_, sparse_exchange_};
+    const ParameterServer::Options options{staleness_,       in_steps(), std::min(backup_, group().size() - 1),
+                                           copies_,          filter_,    codes_,
+                                           sparse_exchange_, form_};
     server_.emplace(group(), trainee, options, std::move(remains_.unsent));
   }
 
@@ -221,6 +232,7 @@ class StaleSynchronous : public GroupScheme {
   void begin_step() {
     if (step_begun_) return;
     gradients_->begin_step();
+    factors_.clear();
     weight_ = 0;
     step_begun_ = true;
   }
@@ -230,11 +242,14 @@ class StaleSynchronous : public GroupScheme {
   bool own_first_;
   int backup_, copies_;
   double filter_;
+  /// Belongs to `codes_`; null if gradients travel.
+  FactorForm* form_;
   ServedCodes codes_;
   SparseExchange sparse_exchange_;
   Trainee* trainee_ = nullptr;
   /// Of the step under way, all in one bucket.
   std::optional<GradientBuckets> gradients_;
+  std::map<size_t, Factors> factors_;
   std::optional<ParameterServer> server_;
   /// Of the last epoch.
   ParameterServer::Remains remains_;
@@ -271,20 +286,38 @@ Axes describe_served(const Composition& parts, const PartOptions& defaults) {
   return axes;
 }
 
+StaleParts served_parts(const PartOptions& values, const SchemeOptions& options) {
+  return {static_cast<int64_t>(values.at("staleness")),
+          std::chrono::duration<double>(values.at("patience")),
+          values.at("own_first") > 0,
+          0,
+          static_cast<int>(values.at("copies")),
+          values.at("filter"),
+          make_compressor(options.compression, options.options),
+          row_type(options.compression)};
+}
+
 std::shared_ptr<Scheme> make_served(const Composition& /*parts*/, const PartOptions& values,
                                     const SchemeOptions& options, std::shared_ptr<comm::Group> group) {
-  StaleParts built{static_cast<int64_t>(values.at("staleness")),
-                   std::chrono::duration<double>(values.at("patience")),
-                   values.at("own_first") > 0,
-                   0,
-                   static_cast<int>(values.at("copies")),
-                   values.at("filter"),
-                   make_compressor(options.compression, options.options),
-                   row_type(options.compression)};
-  return std::make_shared<StaleSynchronous>(std::move(group), options, std::move(built));
+  return std::make_shared<StaleSynchronous>(std::move(group), options, served_parts(values, options));
 }
 
 const RegisterSchemeKind kServed({"served", describe_served, make_served});
+
+Axes describe_factored(const Composition& parts, const PartOptions& defaults) {
+  Axes axes = describe_served(parts, defaults);
+  axes.compresses = false;
+  return axes;
+}
+
+std::shared_ptr<Scheme> make_factored(const Composition& /*parts*/, const PartOptions& values,
+                                      const SchemeOptions& options, std::shared_ptr<comm::Group> group) {
+  StaleParts built = served_parts(values, options);
+  built.factors = true;
+  return std::make_shared<StaleSynchronous>(std::move(group), options, std::move(built));
+}
+
+const RegisterSchemeKind kFactored({"served activations and errors", describe_factored, make_factored});
 
 Axes describe_with_backup(const Composition& parts, const PartOptions& /*defaults*/) {
   require_no_parts(parts);

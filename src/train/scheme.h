@@ -79,6 +79,14 @@ enum class GradientPath {
   kHandedOverInPlace  ///< the same, but they must stay where they are until the update
 };
 
+/// The gradient of a fully connected layer's matrix [m, n] as two factors of `rows` rows each, one for every vector
+/// that the layer was applied to: the gradient is the product of `left` [rows, m], transposed, and `right` [rows, n].
+struct FactoredGradient {
+  size_t variable = 0;
+  size_t rows = 0;
+  std::span<const float> left, right;
+};
+
 /// What a scheme gives back for the gradients that it was handed.
 struct Update {
   /// To apply, valid until the next step; none if the scheme has made the update itself.
@@ -111,6 +119,10 @@ class Scheme {
   virtual GradientPath gradient_path() const = 0;
   /// A gradient of this worker's share is final; `weight` is the share of the batch's samples that it stands for.
   virtual void add_gradient(const GradientView& /*gradient*/, double /*weight*/) {}
+  /// Gradients of fully connected layers are not computed here but handed over as what they are computed from, after
+  /// all others.
+  virtual bool takes_factors() const { return false; }
+  virtual void add_factors(const FactoredGradient& /*gradient*/, double /*weight*/) {}
   /// After the backward pass, of which a worker without samples has none: completes the exchange of gradients, if they
   /// were handed over, and makes `totals` those of the whole group if this worker knows them. Throws GroupChanged.
   virtual Update exchange(StepTotals& totals) = 0;

@@ -6,6 +6,7 @@
 #include <mutex>
 
 #include "model/model_impl.h"
+#include "passes/factor_gradients.h"
 #include "runtime/specialize.h"
 
 namespace thalweg {
@@ -38,7 +39,7 @@ int64_t row_size(const Variables& variables, size_t variable) {
   return shape.rank() == 0 ? 1 : shape.num_elements(1, shape.rank());
 }
 
-std::vector<TrainedVariable> trained_by(const Program& program) {
+std::vector<TrainedVariable> trained_by(const Program& program, const std::vector<std::string>& factored) {
   std::vector<GradientSlot> slots = program.gradients();
   std::stable_sort(slots.begin(), slots.end(),
                    [](const GradientSlot& a, const GradientSlot& b) { return a.ready_step < b.ready_step; });
@@ -46,6 +47,11 @@ std::vector<TrainedVariable> trained_by(const Program& program) {
   for (const GradientSlot& slot : slots) {
     const size_t floats = program.variables().layout(slot.variable).bytes() / sizeof(float);
     result.push_back({slot.variable, floats, slot.sparse, row_size(program.variables(), slot.variable)});
+  }
+  for (const std::string& name : factored) {
+    const size_t variable = program.variables().index(name);
+    const size_t floats = program.variables().layout(variable).bytes() / sizeof(float);
+    result.push_back({variable, floats, false, row_size(program.variables(), variable)});
   }
   return result;
 }
@@ -59,6 +65,8 @@ struct TrainingStep::Compiled {
   size_t loss_output = 0;
   /// The loss is known before the first gradient is announced, so that nothing is updated from a loss that is NaN.
   bool loss_comes_first = false;
+  /// Parameters whose gradients come as two factors each, which follow the loss among the outputs.
+  std::vector<std::string> factored;
 };
 
 TrainingStep::TrainingStep(Model& model, Loss loss, optim::Optimizer& optimizer, const StepOptions& options)
@@ -89,6 +97,7 @@ std::unique_ptr<TrainingStep::Compiled> TrainingStep::compile(const data::Batch&
   graph->mark_output(loss);
   const std::vector<std::string> frozen = freeze_by_groups(*graph);
   prepare_for_training(*graph, loss, usable_precision(options_.precision));
+  if (options_.scheme != nullptr && options_.scheme->takes_factors()) result->factored = factor_gradients(*graph);
   CompileOptions compile;
   compile.threads = options_.threads;
   compile.math = options_.math;
@@ -100,11 +109,12 @@ std::unique_ptr<TrainingStep::Compiled> TrainingStep::compile(const data::Batch&
   result->program = Program::compile(std::move(graph), model.variables, compile);
   const int loss_step = last_writer(*result->program, result->program->outputs()[result->loss_output]);
   const auto& slots = result->program->gradients();
-  TW_REQUIRE(!slots.empty(), "nothing to train: the loss depends on no parameter that is not frozen");
+  TW_REQUIRE(!slots.empty() || !result->factored.empty(),
+             "nothing to train: the loss depends on no parameter that is not frozen");
   result->loss_comes_first =
       std::all_of(slots.begin(), slots.end(), [&](const GradientSlot& slot) { return slot.ready_step >= loss_step; });
-  register_parameters(*result->program, frozen);
-  trained_ = trained_by(*result->program);
+  register_parameters(*result, frozen);
+  trained_ = trained_by(*result->program, result->factored);
   return result;
 }
 
@@ -118,12 +128,15 @@ std::vector<std::string> TrainingStep::freeze_by_groups(Graph& graph) const {
   return frozen;
 }
 
-void TrainingStep::register_parameters(const Program& program, const std::vector<std::string>& frozen) {
+void TrainingStep::register_parameters(const Compiled& compiled, const std::vector<std::string>& frozen) {
+  const Program& program = *compiled.program;
   const Variables& variables = program.variables();
   optimizer_index_.resize(variables.size(), -1);
   const bool first = optimizer_.num_parameters() == 0;
   for (const GradientSlot& slot : program.gradients()) register_parameter(variables, slot.variable, slot.sparse);
-  for (const std::string& name : frozen) register_parameter(variables, variables.index(name), false);
+  for (const std::vector<std::string>& names : {compiled.factored, frozen}) {
+    for (const std::string& name : names) register_parameter(variables, variables.index(name), false);
+  }
   if (first) optimizer_.check_groups();
 }
 
@@ -137,6 +150,21 @@ void TrainingStep::register_parameter(const Variables& variables, size_t variabl
              "' has a sparse gradient but lies in layout ", layout.to_string());
   index = static_cast<int>(
       optimizer_.add_parameter(variables.name(variable), static_cast<int64_t>(layout.bytes() / sizeof(float))));
+}
+
+void TrainingStep::hand_over_factors(const Compiled& compiled, std::vector<Tensor>& outputs, double weight) {
+  const auto as_floats = [](const Tensor& tensor) {
+    return std::span<const float>(tensor.data<float>(), static_cast<size_t>(tensor.num_elements()));
+  };
+  size_t next = compiled.loss_output + 1;
+  for (const std::string& name : compiled.factored) {
+    const Tensor &left = outputs[next], &right = outputs[next + 1];
+    next += 2;
+    const size_t variable = model_.impl().variables->index(name);
+    const auto rows = static_cast<size_t>(left.num_elements() / left.shape()[-1]);
+    options_.scheme->add_factors({variable, rows, as_floats(left), as_floats(right)}, weight);
+  }
+  outputs.resize(compiled.loss_output + 1);
 }
 
 TrainingStep::Compiled& TrainingStep::compiled_for(const data::Batch& batch) {

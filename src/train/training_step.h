@@ -109,6 +109,8 @@ class TrainingStep {
   StepResult run_alone(const data::Batch& batch, const StepInput& input);
   // training_step_group.cc
   StepResult run_in_group(const data::Batch& batch, const StepInput& input);
+  /// The factors among what a program has put out go to the scheme; the rest stays.
+  void hand_over_factors(const Compiled& compiled, std::vector<Tensor>& outputs, double weight);
   StepTotals run_share(const data::Batch& batch, const StepInput& input, StepResult& result);
   /// Forward and backward; gradients go to `on_gradient`. The loss is the last of what it returns.
   std::vector<Tensor> run_program(Run& run, const data::Batch& batch, const GradientCallback& on_gradient);
@@ -117,7 +119,7 @@ class TrainingStep {
   /// Marks what the optimiser's groups freeze; returns the names.
   std::vector<std::string> freeze_by_groups(Graph& graph) const;
   /// Tells the optimiser of the parameters that the program trains and of those that its groups freeze.
-  void register_parameters(const Program& program, const std::vector<std::string>& frozen);
+  void register_parameters(const Compiled& compiled, const std::vector<std::string>& frozen);
   void register_parameter(const Variables& variables, size_t variable, bool sparse);
   Session& session_of(Compiled& compiled);
   void on_gradient(Run& run, const GradientView& view);

@@ -60,6 +60,7 @@ StepTotals TrainingStep::run_share(const data::Batch& batch, const StepInput& in
     // The others take part in the exchange whatever happens here, and must learn of it there.
     return totals;
   }
+  hand_over_factors(run.compiled, result.outputs, weight);
   totals.loss = result.outputs.back().item() * samples;
   result.outputs.pop_back();
   return totals;

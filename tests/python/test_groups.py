@@ -3,6 +3,7 @@
 import os
 import subprocess
 import sys
+from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
 import pytest
@@ -45,6 +46,27 @@ def test_names_of_schemes_need_workers():
     model = thalweg.Model(nn.Linear(3, 2), [thalweg.Input((None, 3))])
     with pytest.raises(ValueError, match=r"'sharded': it is what thalweg.groups.join\(name\) gives"):
         thalweg.Trainer(model, scheme="sharded")
+
+
+def test_a_scheme_that_is_chosen_says_which_and_why():
+    secret = groups.make_secret()
+    x = np.random.default_rng(1).standard_normal((64, 3)).astype("float32")
+    y = (x[:, 0] > 0).astype("int64")
+
+    def work(_):
+        with groups.join("auto", rendezvous=rendezvous.address, secret=secret, options={"steps": 3}) as scheme:
+            assert scheme.choice is None
+            model = thalweg.Model(nn.Linear(3, 2), [thalweg.Input((None, 3))])
+            thalweg.Estimator(model, scheme=scheme, epochs=4, batch_size=16, progress="none").fit(x, y)
+            return scheme.choice
+
+    with groups.Rendezvous(2, secret) as rendezvous, ThreadPoolExecutor(2) as pool:
+        first, second = pool.map(work, range(2))
+    assert first == second
+    assert first["name"] in groups.schemes() and first["name"] != "auto"
+    assert "a worker computes for" in first["why"]
+    with groups.Rendezvous(1, secret) as rendezvous, groups.join(rendezvous=rendezvous.address, secret=secret) as scheme:
+        assert scheme.choice is None
 
 
 TRAINING = """

@@ -57,6 +57,14 @@ def test_learns_with_every_scheme(frame, scheme):
     assert accuracy(estimator(epochs=20, scheme=scheme).fit(frame), frame) > 0.9
 
 
+def test_a_scheme_that_is_chosen_says_which_and_why(frame):
+    model = estimator(epochs=20, scheme="auto", settings={"scheme.steps": 5}).fit(frame)
+    assert accuracy(model, frame) > 0.9
+    chosen = model.training_report["scheme"]
+    assert chosen["name"] in thalweg.groups.schemes() and chosen["name"] != "auto"
+    assert "of gradients takes" in chosen["why"]
+
+
 def test_the_saved_model_answers_alike_elsewhere(frame, numbers, tmp_path):
     model = estimator().fit(frame)
     plain = saved(model, tmp_path / "model")

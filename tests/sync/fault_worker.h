@@ -11,6 +11,7 @@
 #include <sys/syscall.h>
 
 #include <optional>
+#include <sstream>
 
 #include "sync/faults.h"
 
@@ -122,6 +123,10 @@ TEST(FaultWorker, DISABLED_Train) {
   reporter->full_size = number("THALWEG_TEST_WORKERS");
   reporter->reset_at = number("THALWEG_TEST_RESET");
   reporter->rendezvous_port = std::stoi(address.substr(address.rfind(':') + 1));
+  if (const std::string momentum = variable("THALWEG_TEST_MOMENTUM"); !momentum.empty()) {
+    job.momentum = std::stod(momentum);
+    job.rate = std::stod(variable("THALWEG_TEST_RATE"));
+  }
   Model model(two_layers(job.hidden));
   TrainOptions options = job.train_options();
   options.callbacks = {reporter};
@@ -129,6 +134,10 @@ TEST(FaultWorker, DISABLED_Train) {
   reporter->group = comm::Group::join(member_of(address, path));
   sync::SchemeOptions scheme{.name = variable("THALWEG_TEST_SCHEME"),
                              .compression = variable("THALWEG_TEST_COMPRESSION")};
+  std::istringstream given(variable("THALWEG_TEST_OPTIONS"));
+  for (std::string one; given >> one;) {
+    scheme.options[one.substr(0, one.find('='))] = std::stod(one.substr(one.find('=') + 1));
+  }
   for (const sync::Preset& preset : sync::presets()) {
     for (const sync::OptionInfo& option : preset.options) {
       if (preset.name == scheme.name && option.name == "copies")

@@ -7,6 +7,7 @@
 #include <fstream>
 #include <functional>
 #include <mutex>
+#include <optional>
 #include <random>
 
 #include "support/child_process.h"
@@ -31,6 +32,8 @@ struct FaultJob {
   std::string scheme = "allreduce";
   std::string compression = "none";
   int copies = 1;
+  /// Of the scheme, besides `copies`.
+  std::map<std::string, double> scheme_options = {};
   /// The size of the model: 60 bytes of gradients for each.
   int64_t hidden = 40;
   /// Steps between two checkpoints, from the newest of which workers start; 0: none.
@@ -38,11 +41,18 @@ struct FaultJob {
   /// How long a worker may be silent before it counts as lost, for tests of just that.
   std::chrono::milliseconds silence = patience();
 
-  optim::Optimizer optimizer() const { return hidden > 40 ? optim::sgd({.momentum = 0.9}) : smooth_adam(); }
+  /// If set, sgd with this momentum and the rate, in place of what suits the size of the model.
+  std::optional<double> momentum = std::nullopt;
+  double rate = 0.05;
+
+  optim::Optimizer optimizer() const {
+    if (momentum) return optim::sgd({.momentum = *momentum});
+    return hidden > 40 ? optim::sgd({.momentum = 0.9}) : smooth_adam();
+  }
   TrainOptions train_options() const {
     TrainOptions options = group_train_options();
     options.end = optim::max_iteration(steps);
-    options.learning_rate = 0.12 / static_cast<double>(hidden);
+    options.learning_rate = momentum ? rate : 0.12 / static_cast<double>(hidden);
     return options;
   }
   static data::TensorDataset data() { return two_layers_data(500); }
@@ -79,21 +89,24 @@ class FaultRun {
     rendezvous_ = std::make_unique<comm::Rendezvous>(options);
   }
   void add_worker(int64_t reset_at = 0) {
-    workers_.emplace_back(
-        "FaultWorker.DISABLED_Train",
-        std::map<std::string, std::string>{{"THALWEG_TEST_RENDEZVOUS", rendezvous_->address()},
-                                           {"THALWEG_TEST_FOLDER", folder_.path().string()},
-                                           {"THALWEG_TEST_STEPS", std::to_string(job_.steps)},
-                                           {"THALWEG_TEST_PAUSE", std::to_string(job_.pause_ms)},
-                                           {"THALWEG_TEST_WORKERS", std::to_string(job_.workers)},
-                                           {"THALWEG_TEST_SHORT_HANDED", std::to_string(job_.short_handed_pause_ms)},
-                                           {"THALWEG_TEST_TCP", job_.path == comm::Path::kTcp ? "1" : "0"},
-                                           {"THALWEG_TEST_SCHEME", job_.scheme},
-                                           {"THALWEG_TEST_COMPRESSION", job_.compression},
-                                           {"THALWEG_TEST_COPIES", std::to_string(job_.copies)},
-                                           {"THALWEG_TEST_HIDDEN", std::to_string(job_.hidden)},
-                                           {"THALWEG_TEST_CHECKPOINTS", std::to_string(job_.checkpoints)},
-                                           {"THALWEG_TEST_RESET", std::to_string(reset_at)}});
+    workers_.emplace_back("FaultWorker.DISABLED_Train",
+                          std::map<std::string, std::string>{
+                              {"THALWEG_TEST_RENDEZVOUS", rendezvous_->address()},
+                              {"THALWEG_TEST_FOLDER", folder_.path().string()},
+                              {"THALWEG_TEST_STEPS", std::to_string(job_.steps)},
+                              {"THALWEG_TEST_PAUSE", std::to_string(job_.pause_ms)},
+                              {"THALWEG_TEST_WORKERS", std::to_string(job_.workers)},
+                              {"THALWEG_TEST_SHORT_HANDED", std::to_string(job_.short_handed_pause_ms)},
+                              {"THALWEG_TEST_TCP", job_.path == comm::Path::kTcp ? "1" : "0"},
+                              {"THALWEG_TEST_SCHEME", job_.scheme},
+                              {"THALWEG_TEST_COMPRESSION", job_.compression},
+                              {"THALWEG_TEST_COPIES", std::to_string(job_.copies)},
+                              {"THALWEG_TEST_OPTIONS", text_of(job_.scheme_options)},
+                              {"THALWEG_TEST_MOMENTUM", job_.momentum ? std::to_string(*job_.momentum) : ""},
+                              {"THALWEG_TEST_RATE", std::to_string(job_.rate)},
+                              {"THALWEG_TEST_HIDDEN", std::to_string(job_.hidden)},
+                              {"THALWEG_TEST_CHECKPOINTS", std::to_string(job_.checkpoints)},
+                              {"THALWEG_TEST_RESET", std::to_string(reset_at)}});
     TW_REQUIRE(workers_.back().started(), "a worker cannot be started");
   }
 
@@ -142,26 +155,39 @@ class FaultRun {
     TW_REQUIRE(eventually([&] { return logged("is lost", since); }), "a loss is not noticed");
   }
 
-  void expect_undisturbed_result() {
+  /// The parameters of each worker, when all have come to the end.
+  std::vector<std::vector<NamedTensor>> results() {
     let_run_to(job_.steps);
     for (ChildProcess& worker : workers_) EXPECT_EQ(worker.wait(), 0);
-    Model model(two_layers(job_.hidden));
-    Trainer trainer(model, squared_error(), job_.optimizer(), job_.train_options());
-    trainer.fit(FaultJob::data());
-    int results = 0;
+    const std::vector<NamedTensor> names = parameters_of(Model(two_layers(job_.hidden)));
+    std::vector<std::vector<NamedTensor>> all;
     for (const auto& entry : std::filesystem::directory_iterator(folder_.path())) {
       if (entry.path().extension() != ".safetensors") continue;
       const SafetensorsFile file(entry.path().string());
-      for (const NamedTensor& expected : parameters_of(model)) {
-        // A step left out, or made twice, would make a difference of some thousandths.
-        EXPECT_LT(difference({expected}, {{expected.name, file.load(expected.name)}}), 1e-5) << expected.name;
-      }
-      ++results;
+      all.emplace_back();
+      for (const NamedTensor& one : names) all.back().push_back({one.name, file.load(one.name)});
     }
-    EXPECT_EQ(results, static_cast<int>(workers_.size()));
+    EXPECT_EQ(all.size(), workers_.size());
+    return all;
+  }
+
+  void expect_undisturbed_result() {
+    const auto all = results();
+    Model model(two_layers(job_.hidden));
+    Trainer trainer(model, squared_error(), job_.optimizer(), job_.train_options());
+    trainer.fit(FaultJob::data());
+    // A step left out, or made twice, would make a difference of some thousandths.
+    for (const auto& weights : all) EXPECT_LT(difference(parameters_of(model), weights), 1e-5);
   }
 
  private:
+  /// "period=2 beta=0.9".
+  static std::string text_of(const std::map<std::string, double>& options) {
+    std::string text;
+    for (const auto& [name, value] : options) text += name + "=" + std::to_string(value) + " ";
+    return text;
+  }
+
   comm::RendezvousOptions rendezvous_options() {
     comm::RendezvousOptions options = quiet_rendezvous(1, job_.workers);
     options.silence = job_.silence;

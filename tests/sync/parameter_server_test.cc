@@ -60,7 +60,7 @@ struct Worker {
     gradients.begin_step();
     std::vector<float> ones(100, 1.0F);
     gradients.add({trainee.variables().index("parameter0"), ones.data(), ones.size(), nullptr, nullptr, 0}, 1.0);
-    server.push(gradients, 1.0);
+    server.push(gradients, {}, 1.0);
   }
 
   Hospitable group;

@@ -12,6 +12,7 @@
 
 #include "runtime/layout.h"
 #include "sync/part_options.h"
+#include "thalweg/comm.h"
 #include "thalweg/safetensors.h"
 #include "thalweg/tensor.h"
 
@@ -73,6 +74,12 @@ class Compressor {
   /// Bytes in which each element is coded by itself, so that a part of a code stands for that part of the gradient; 0
   /// if only the whole code says anything.
   virtual size_t bytes_per_element() const { return 0; }
+
+  /// Appends what a server needs of a code for its part of the gradient's elements; adds what that stands for to them,
+  /// of a gradient of so many in all.
+  virtual void append_part(size_t gradient, std::span<const std::byte> code, comm::Part part, Bytes& message) const;
+  virtual void decode_part(size_t gradient, std::span<const std::byte> code, comm::Part part, size_t floats,
+                           std::span<float> sum) const;
 
   /// True if it has a momentum of its own, which the optimiser then must not have.
   virtual bool applies_momentum() const { return false; }

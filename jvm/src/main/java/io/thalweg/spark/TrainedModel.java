@@ -16,7 +16,7 @@ import org.slf4j.LoggerFactory;
  * @param file in this host's cache
  * @param loss the name of the one that it was trained with
  * @param report JSON: "workers", "places" (what each worker is called, its threads and rows), "steps", "tls", "epochs" (a
- *     list of records), "rows", "skipped_rows" (left out because their values do not fit) and "skipped_samples" (left out
+ *     list of records), "scheme" (what "auto" became, and why, if it was asked for), "rows", "skipped_rows" (left out because their values do not fit) and "skipped_samples" (left out
  *     because their images cannot be read, each in every epoch)
  */
 record TrainedModel(ModelFile file, String report, String loss) {
@@ -54,6 +54,10 @@ record TrainedModel(ModelFile file, String report, String loss) {
     report.set("steps", own.get("steps"));
     report.set("tls", own.get("tls"));
     report.set("epochs", own.get("epochs"));
+    if (own.hasNonNull("scheme")) {
+      report.set("scheme", own.get("scheme"));
+      LOG.info("the scheme auto became {}", own.get("scheme"));
+    }
     report.set("rows", own.get("rows"));
     return report.put("skipped_rows", skippedRows).put("skipped_samples", skippedSamples).toString();
   }
