@@ -1,20 +1,22 @@
 // Copyright The Thalweg Authors. SPDX-License-Identifier: Apache-2.0
+#include "images.h"
+
 #include "data/file_list.h"
 #include "thalweg/data/image_folder.h"
 #include "training.h"
 
 namespace thalweg::python {
-namespace {
 
-using data::ImageFolder;
-
-/// JSON as text, or as the dicts and lists that it stands for.
 data::Pipeline pipeline_from(nb::handle given) {
   if (given.is_none()) return {};
   const bool is_text = PyUnicode_Check(given.ptr()) != 0;
   const nb::object text = is_text ? nb::borrow(given) : nb::module_::import_("json").attr("dumps")(given);
   return data::Pipeline::from_json(nb::cast<std::string>(text));
 }
+
+namespace {
+
+using data::ImageFolder;
 
 data::ColorMode color_from(const std::string& name) {
   if (name == "rgb") return data::ColorMode::kRgb;
@@ -27,9 +29,6 @@ data::ImageCache cache_from(const std::string& name) {
   if (name == "pixels") return data::ImageCache::kPixels;
   raise_input_error("cache is '", name, "', not files or pixels");
 }
-
-/// A directory of this machine, or what thalweg.data.remote_files gave.
-using Directory = std::variant<PathText, std::shared_ptr<data::Files>>;
 
 void init_folder(ImageFolder* self, const Directory& directory, nb::handle pipeline,
                  const std::optional<PathText>& manifest, bool labels, const std::string& color, int64_t max_pixels,

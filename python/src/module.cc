@@ -28,4 +28,5 @@ NB_MODULE(_core, module) {
   bind_rate_finder(module);
   bind_optimize(module);
   bind_vision(module);
+  bind_object_pictures(data);
 }

@@ -2,7 +2,7 @@
 #include <limits>
 #include <optional>
 
-#include "thalweg/data/annotations.h"
+#include "loaded_annotations.h"
 #include "thalweg/vision/coco.h"
 #include "thalweg/vision/voc.h"
 #include "tools.h"
@@ -11,39 +11,6 @@ namespace thalweg::python {
 namespace {
 
 using vision::Rle;
-
-/// What thalweg.data.remote_files gave; null: paths are of this machine.
-using MaybeFiles = std::shared_ptr<data::Files>;
-
-std::string json_text(nb::handle given) {
-  return nb::cast<std::string>(nb::module_::import_("json").attr("dumps")(given));
-}
-
-bool is_path(nb::handle given) { return !PyDict_Check(given.ptr()) && !PyList_Check(given.ptr()); }
-
-/// thalweg.vision.Annotations: read once, to be compared with many detections.
-struct Annotations {
-  data::ReadAnnotations read;
-};
-
-/// thalweg.vision.Detections.
-struct Detections {
-  std::vector<vision::Detection> found;
-};
-
-Annotations read_truth(nb::handle given, const MaybeFiles& files, bool strict) {
-  if (!is_path(given)) return {data::parse_coco(json_text(given), "annotations", {strict})};
-  const std::string path = nb::cast<PathText>(given).text;
-  const nb::gil_scoped_release release;
-  return {files ? data::read_coco(*files, path, {strict}) : data::read_coco(path, {strict})};
-}
-
-Detections read_found(nb::handle given, const MaybeFiles& files) {
-  if (!is_path(given)) return {data::parse_coco_results(json_text(given), "detections")};
-  const std::string path = nb::cast<PathText>(given).text;
-  const nb::gil_scoped_release release;
-  return {files ? data::read_coco_results(*files, path) : data::read_coco_results(path)};
-}
 
 /// The engine's -1 stands for no number.
 double score_or_nan(double value) { return value < 0 ? std::numeric_limits<double>::quiet_NaN() : value; }
@@ -105,12 +72,12 @@ nb::dict evaluate(nb::handle truth, nb::handle detections, const std::string& ki
   if (!is_voc && overlap == kKinds.end()) {
     raise_input_error("kind is '", kind, "', not box, mask, boundary, voc or voc07");
   }
-  std::optional<Annotations> made_truth;
-  std::optional<Detections> made_found;
-  if (!nb::isinstance<Annotations>(truth)) made_truth = read_truth(truth, files, strict);
-  if (!nb::isinstance<Detections>(detections)) made_found = read_found(detections, files);
-  const data::ReadAnnotations& read = made_truth ? made_truth->read : nb::cast<const Annotations&>(truth).read;
-  const auto& found = made_found ? made_found->found : nb::cast<const Detections&>(detections).found;
+  std::optional<LoadedAnnotations> made_truth;
+  std::optional<LoadedDetections> made_found;
+  if (!nb::isinstance<LoadedAnnotations>(truth)) made_truth = load_annotations(truth, files, strict);
+  if (!nb::isinstance<LoadedDetections>(detections)) made_found = load_detections(detections, files);
+  const data::ReadAnnotations& read = made_truth ? made_truth->read : nb::cast<const LoadedAnnotations&>(truth).read;
+  const auto& found = made_found ? made_found->found : nb::cast<const LoadedDetections&>(detections).found;
   const auto area = kind == "voc" ? vision::VocArea::kWhole : vision::VocArea::kElevenPoints;
   nb::dict result = is_voc ? voc_scores(read.annotations, found, area)
                            : coco_scores(read.annotations, found, {overlap->second, dilation_ratio, threads});
@@ -261,25 +228,25 @@ void bind_vision(nb::module_& module) {
   nb::module_ m = module.def_submodule("vision", "Masks, boxes, and how good detections are.");
   bind_masks(m);
   const bool usually_strict = data::AnnotationOptions().strict;
-  nb::class_<Annotations>(m, "Annotations", "An instances file of COCO's, or the dict that it holds, read once.")
+  nb::class_<LoadedAnnotations>(m, "Annotations", "An instances file of COCO's, or the dict that it holds, read once.")
       .def(
           "__init__",
-          [](Annotations* self, nb::handle source, const MaybeFiles& files, bool strict) {
-            new (self) Annotations(read_truth(source, files, strict));
+          [](LoadedAnnotations* self, nb::handle source, const MaybeFiles& files, bool strict) {
+            new (self) LoadedAnnotations(load_annotations(source, files, strict));
           },
           "source"_a, nb::kw_only(), "files"_a.none() = nb::none(), "strict"_a = usually_strict)
       .def_prop_ro(
-          "problems", [](const Annotations& self) { return self.read.problems.kinds; },
+          "problems", [](const LoadedAnnotations& self) { return self.read.problems.kinds; },
           "How often each kind of problem came up.")
-      .def("__len__", [](const Annotations& self) { return self.read.annotations.objects.size(); });
-  nb::class_<Detections>(m, "Detections", "A results file of COCO's, or the list that it holds, read once.")
+      .def("__len__", [](const LoadedAnnotations& self) { return self.read.annotations.objects.size(); });
+  nb::class_<LoadedDetections>(m, "Detections", "A results file of COCO's, or the list that it holds, read once.")
       .def(
           "__init__",
-          [](Detections* self, nb::handle source, const MaybeFiles& files) {
-            new (self) Detections(read_found(source, files));
+          [](LoadedDetections* self, nb::handle source, const MaybeFiles& files) {
+            new (self) LoadedDetections(load_detections(source, files));
           },
           "source"_a, nb::kw_only(), "files"_a.none() = nb::none())
-      .def("__len__", [](const Detections& self) { return self.found.size(); });
+      .def("__len__", [](const LoadedDetections& self) { return self.found.size(); });
   const vision::CocoOptions usual;
   m.def("evaluate", evaluate, "truth"_a, "detections"_a, "kind"_a = "box", nb::kw_only(),
         "dilation_ratio"_a = usual.dilation_ratio, "strict"_a = usually_strict, "files"_a.none() = nb::none(),
