@@ -9,7 +9,7 @@ namespace {
 
 using ::testing::HasSubstr;
 
-constexpr const char* kCommands[] = {"bench",  "compare", "data",    "doctor",  "explain",
+constexpr const char* kCommands[] = {"bench",  "compare", "convert", "data",    "doctor", "explain",
                                      "launch", "models",  "predict", "schemes", "trial"};
 
 TEST(Program, HelpListsTheCommands) {
