@@ -179,7 +179,8 @@ TEST_F(ObjectPicturesTest, OfTooManyTheLargestStay) {
     annotations_.objects.push_back(more);
   }
   const ObjectPictures dataset = open({.pipeline = plain(), .max_objects = 2});
-  const auto* boxes = dataset.fetch(std::vector<int64_t>{0}).targets[0].data<float>();
+  const data::Batch batch = dataset.fetch(std::vector<int64_t>{0});
+  const auto* boxes = batch.targets[0].data<float>();
   EXPECT_FLOAT_EQ(boxes[2], 10.0F / kWidth);      // 8 x 10
   EXPECT_FLOAT_EQ(boxes[4 + 2], 12.0F / kWidth);  // 12 x 6
   const ObjectPictures large = open({.pipeline = plain(), .min_side = 0.3});
@@ -205,7 +206,8 @@ TEST_F(ObjectPicturesTest, WhatCannotBeUsedIsLeftOutAndCounted) {
   EXPECT_EQ(kinds.at("box empty or outside"), 1);
   EXPECT_EQ(kinds.at("mask that cannot be used"), 1);
   EXPECT_EQ(kinds.at("unknown category"), 1);
-  EXPECT_EQ(dataset.fetch(std::vector<int64_t>{0}).targets[1].data<int64_t>()[1], -1);
+  const Tensor labels = dataset.fetch(std::vector<int64_t>{0}).targets[1];
+  EXPECT_EQ(labels.data<int64_t>()[1], -1);
 }
 
 TEST_F(ObjectPicturesTest, ASampleThatCannotBeReadIsNamedOrSkipped) {

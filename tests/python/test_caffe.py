@@ -22,10 +22,13 @@ def test_a_network_is_loaded_with_the_weights_beside_it_or_those_given(tmp_path)
 
 
 def test_a_network_without_weights_is_trained_and_saved(tmp_path):
-    # Caffe begins with zeros where a network says nothing else, and zeros behind zeros learn nothing.
-    drawn = (FOLDER / "old.prototxt").read_text().replace("num_output", 'weight_filler { type: "xavier" } num_output')
-    (tmp_path / "old.prototxt").write_text(drawn)
-    model = thalweg.load(tmp_path / "old.prototxt", "")
+    # Without fillers weights are zeros, as Caffe has it.
+    filler = 'weight_filler { type: "xavier" }'
+    text = (FOLDER / "old.prototxt").read_text()
+    for count in ("num_output: 4", "num_output: 6"):
+        text = text.replace(count, f"{count} {filler}")
+    (tmp_path / "net.prototxt").write_text(text)
+    model = thalweg.load(tmp_path / "net.prototxt", "")
     before = model.weight("conv1.weight").copy()
     x = np.random.default_rng(0).normal(size=(4, 3, 15, 15)).astype("float32")
     data = thalweg.data.TensorDataset([x], [np.array([0, 1, 2, 3])])
