@@ -5,8 +5,8 @@
 
 namespace thalweg {
 
-/// A group norm that was spelled as an instance norm over reshaped groups, with a scale and a shift for each channel after
-/// it, as exporters write it, becomes the one op that it is.
+/// A group norm that was spelled as an instance norm over reshaped groups, with a scale and a shift for each channel
+/// after it, as exporters write it, becomes the one op that it is.
 void say_group_norms(Graph& graph);
 
 }  // namespace thalweg

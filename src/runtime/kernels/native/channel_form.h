@@ -17,8 +17,8 @@ struct AxisRuns {
 /// along every axis but the channels.
 bool axis_runs(const Layout& layout, int axis, AxisRuns& result);
 
-/// An activation [N, C, spatial...] by the dimensions in which it lies: N, blocks of channels, spatial..., channels of a
-/// block. Channels-last ones have one block.
+/// An activation [N, C, spatial...] by the dimensions in which it lies: N, blocks of channels, spatial..., channels of
+/// a block. Channels-last ones have one block.
 struct BlockedDims {
   std::vector<int64_t> dims;
   std::vector<int64_t> strides;  ///< in bytes
