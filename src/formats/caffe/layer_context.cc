@@ -121,7 +121,8 @@ Value* LayerContext::weight(size_t index, const std::string& called, const Shape
 
 void LayerContext::finish() const {
   for (const Fields& fields : fields_) fields.require_all_asked();
-  const size_t stored = net_.weights == nullptr ? 0 : net_.weights->count(name());
+  if (net_.weights == nullptr) return;
+  const size_t stored = net_.weights->count(name());
   require(stored == 0 || stored == weights_asked_, "takes ", weights_asked_, " weights, but ", net_.weights->name(),
           " has ", stored, " for it");
 }
